@@ -1,0 +1,52 @@
+# fairlead_library(NAME base HDRS ... SRCS ... DEPS ... LIBS ... TESTS ... FUZZ ... BENCHES ... DATA)
+#
+# One folder under src/ is one static library. DEPS are other folders (tools/tidy compares them with
+# the #includes and the layer list), LIBS are third-party targets. TESTS become one <NAME>_test
+# program; each FUZZ file becomes a program that replays testdata/<file name without .cc>/ as a test,
+# or, with FAIRLEAD_FUZZ, a libFuzzer target; BENCHES become one <NAME>_bench program.
+find_package(GTest REQUIRED)
+find_package(benchmark QUIET)
+find_package(fmt REQUIRED)
+find_package(Threads REQUIRED)
+
+function(fairlead_library)
+  cmake_parse_arguments(A "" "NAME" "HDRS;SRCS;DEPS;LIBS;TESTS;TEST_DEPS;FUZZ;BENCHES" ${ARGN})
+  if(A_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "fairlead_library(${A_NAME}): unknown ${A_UNPARSED_ARGUMENTS}")
+  endif()
+  set(deps ${A_DEPS})
+  list(TRANSFORM deps PREPEND fairlead_)
+  set(test_deps ${A_TEST_DEPS})
+  list(TRANSFORM test_deps PREPEND fairlead_)
+
+  add_library(fairlead_${A_NAME} STATIC ${A_SRCS} ${A_HDRS})
+  set_target_properties(fairlead_${A_NAME} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(fairlead_${A_NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(fairlead_${A_NAME} PUBLIC ${deps} ${A_LIBS} fmt::fmt)
+
+  if(A_TESTS)
+    add_executable(${A_NAME}_test ${A_TESTS})
+    target_link_libraries(${A_NAME}_test PRIVATE fairlead_${A_NAME} ${test_deps}
+                          GTest::gtest GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${A_NAME}_test PRIVATE
+      FAIRLEAD_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata" FAIRLEAD_SOURCE="${CMAKE_SOURCE_DIR}")
+    add_test(NAME ${A_NAME} COMMAND ${A_NAME}_test)
+  endif()
+
+  foreach(file ${A_FUZZ})
+    get_filename_component(fuzz ${file} NAME_WE)
+    if(FAIRLEAD_FUZZ)
+      add_executable(${fuzz} ${file})
+      target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
+    else()
+      add_executable(${fuzz} ${file} ${CMAKE_SOURCE_DIR}/cmake/replay_corpus.cc)
+      add_test(NAME ${fuzz} COMMAND ${fuzz} ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${fuzz})
+    endif()
+    target_link_libraries(${fuzz} PRIVATE fairlead_${A_NAME} ${test_deps})
+  endforeach()
+
+  if(A_BENCHES AND benchmark_FOUND)
+    add_executable(${A_NAME}_bench ${A_BENCHES})
+    target_link_libraries(${A_NAME}_bench PRIVATE fairlead_${A_NAME} ${test_deps} benchmark::benchmark_main)
+  endif()
+endfunction()
