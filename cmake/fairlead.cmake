@@ -2,8 +2,8 @@
 #
 # One folder under src/ is one static library. DEPS are other folders (tools/tidy compares them with
 # the #includes and the layer list), LIBS are third-party targets. TESTS become one <NAME>_test
-# program; each FUZZ file becomes a program that replays testdata/<file name without .cc>/ as a test,
-# or, with FAIRLEAD_FUZZ, a libFuzzer target; BENCHES become one <NAME>_bench program.
+# program; each FUZZ file becomes a program that replays testdata/<file name without .cc>/ as a test
+# (with FAIRLEAD_FUZZ a libFuzzer target, in build/fuzz/); BENCHES become one <NAME>_bench program.
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 find_package(fmt REQUIRED)
@@ -37,7 +37,9 @@ function(fairlead_library)
     get_filename_component(fuzz ${file} NAME_WE)
     if(FAIRLEAD_FUZZ)
       add_executable(${fuzz} ${file})
+      set_target_properties(${fuzz} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
       target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
+      add_test(NAME ${fuzz} COMMAND ${fuzz} -runs=0 ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${fuzz})
     else()
       add_executable(${fuzz} ${file} ${CMAKE_SOURCE_DIR}/cmake/replay_corpus.cc)
       add_test(NAME ${fuzz} COMMAND ${fuzz} ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${fuzz})

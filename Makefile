@@ -1,0 +1,43 @@
+# `make help` lists the targets. Each installs what it is missing on Debian 12 (as root or through
+# sudo), says what it does, and is quick the second time.
+SHELL := /bin/bash
+BUILD := build
+.DEFAULT_GOAL := help
+.PHONY: help up build test e2e bench fmt tidy clean configure
+
+help:                        ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "make %-8s%s\n", $$1, $$2}' Makefile
+
+up: build                    ## three simulated engines, a router and a first answer on 127.0.0.1:18080
+	@exec $(BUILD)/fairlead up $(UP_FLAGS)
+
+build: configure             ## the release binary, build/fairlead
+	@ninja -C $(BUILD) --quiet fairlead && echo "built $(BUILD)/fairlead"
+
+test: configure              ## build, unit, property and simulation tests, fuzz corpora
+	@ninja -C $(BUILD) --quiet all
+	@tools/test $(BUILD)
+
+e2e: build                   ## OpenAI SDKs, captured exchanges and faults against the release binary
+	@tools/install e2e
+	@tests/e2e/run
+
+bench: build                 ## CPU and latency of router and engine beside nginx, in one run
+	@tools/install bench
+	@bench/run
+
+fmt:                         ## format all C++ in place
+	@tools/install lint
+	@tools/lint --fix-format
+
+tidy: configure              ## source-tree checks, formatting, clang-tidy on changed files (ALL=1: on all)
+	@tools/install lint
+	@tools/tidy
+	@tools/lint $(if $(ALL),--all)
+
+clean:                       ## remove the build folders
+	rm -rf build build-asan build-tsan tests/e2e/.venv tests/e2e/node_modules
+
+configure:
+	@tools/install build
+	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD) >/dev/null
