@@ -1,0 +1,226 @@
+#include "codec/json_scanner.h"
+
+#include <cstring>
+
+#include "codec/text_run.h"
+#include "codec/utf8.h"
+
+namespace fairlead::codec {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Four hex digits at p, or -1.
+int hex4(const char* p) {
+  int value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = p[i];
+    int digit = 0;
+    if (is_digit(c)) {
+      digit = c - '0';
+    } else if (c >= 'a' && c <= 'f') {
+      digit = c - 'a' + 10;
+    } else if (c >= 'A' && c <= 'F') {
+      digit = c - 'A' + 10;
+    } else {
+      return -1;
+    }
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+char unescaped(char c) {
+  switch (c) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return c;
+  }
+}
+
+}  // namespace
+
+bool JsonText::decode(std::string& out) const {
+  out.clear();
+  const char* p = raw.data();
+  const char* const end = p + raw.size();
+  while (p != end) {
+    const auto* backslash =
+        static_cast<const char*>(std::memchr(p, '\\', static_cast<size_t>(end - p)));
+    const char* stop = backslash == nullptr ? end : backslash;
+    out.append(p, stop);
+    if (stop == end) break;
+    p = stop + 2;
+    if (stop[1] != 'u') {
+      out.push_back(unescaped(stop[1]));
+      continue;
+    }
+    auto unit = static_cast<uint32_t>(hex4(p));
+    p += 4;
+    if (unit >= 0xdc00 && unit <= 0xdfff) return false;
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      if (end - p < 6 || p[0] != '\\' || p[1] != 'u') return false;
+      const auto low = static_cast<uint32_t>(hex4(p + 2));
+      if (low < 0xdc00 || low > 0xdfff) return false;
+      unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+      p += 6;
+    }
+    append_utf8(out, unit);
+  }
+  return true;
+}
+
+bool JsonText::equals(std::string_view text) const {
+  if (!escaped) return raw == text;
+  std::string decoded;
+  return decode(decoded) && decoded == text;
+}
+
+bool JsonScanner::fail(const char* why) {
+  if (why_ == nullptr) why_ = why;
+  return false;
+}
+
+bool JsonScanner::enter() {
+  if (depth_left_ == 0) return fail("nested too deeply");
+  --depth_left_;
+  ++at_;
+  return true;
+}
+
+char JsonScanner::peek() {
+  while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+  return at_ == end_ ? '\0' : *at_;
+}
+
+bool JsonScanner::finish() {
+  peek();
+  return at_ == end_ || fail("unexpected bytes after the value");
+}
+
+bool JsonScanner::escape(const char*& p) {
+  const char* const start = p;
+  if (end_ - p >= 2) {
+    const char c = p[1];
+    if (c == 'u' && end_ - p >= 6 && hex4(p + 2) >= 0) {
+      p += 6;
+      return true;
+    }
+    if (c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
+        c == 't') {
+      p += 2;
+      return true;
+    }
+  }
+  at_ = start;
+  return fail("invalid escape in a string");
+}
+
+bool JsonScanner::string(JsonText& out) {
+  if (peek() != '"') return fail("expected a string");
+  const char* const first = at_ + 1;
+  const char* p = first;
+  out.escaped = false;
+  while (true) {
+    p = skip_run<RunOf::kText>(p, end_);
+    if (p == end_) return fail("string without an end");
+    if (*p == '"') break;
+    if (*p != '\\') {
+      at_ = p;
+      return fail("control character in a string");
+    }
+    out.escaped = true;
+    if (!escape(p)) return false;
+  }
+  out.raw = std::string_view(first, static_cast<size_t>(p - first));
+  at_ = p + 1;
+  return true;
+}
+
+bool JsonScanner::number() {
+  const char* p = at_;
+  if (*p == '-') ++p;
+  const char* const whole = p;
+  while (p != end_ && is_digit(*p)) ++p;
+  bool valid = p != whole && (*whole != '0' || p - whole == 1);
+  if (valid && p != end_ && *p == '.') {
+    const char* const fraction = ++p;
+    while (p != end_ && is_digit(*p)) ++p;
+    valid = p != fraction;
+  }
+  if (valid && p != end_ && (*p == 'e' || *p == 'E')) {
+    ++p;
+    if (p != end_ && (*p == '+' || *p == '-')) ++p;
+    const char* const exponent = p;
+    while (p != end_ && is_digit(*p)) ++p;
+    valid = p != exponent;
+  }
+  if (!valid) return fail("invalid number");
+  at_ = p;
+  return true;
+}
+
+bool JsonScanner::literal(std::string_view word) {
+  if (!std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(word)) {
+    return fail("expected a value");
+  }
+  at_ += word.size();
+  return true;
+}
+
+bool JsonScanner::scalar(std::string_view& out) {
+  const char c = peek();
+  const char* const first = at_;
+  bool ok = false;
+  switch (c) {
+    case 't':
+      ok = literal("true");
+      break;
+    case 'f':
+      ok = literal("false");
+      break;
+    case 'n':
+      ok = literal("null");
+      break;
+    default:
+      ok = c == '-' || is_digit(c) ? number() : fail("expected a value");
+  }
+  out = std::string_view(first, static_cast<size_t>(at_ - first));
+  return ok;
+}
+
+bool JsonScanner::skip() {
+  switch (peek()) {
+    case '{':
+      return object([this](const JsonText&) { return skip(); });
+    case '[':
+      return array([this] { return skip(); });
+    case '"': {
+      JsonText ignored;
+      return string(ignored);
+    }
+    default: {
+      std::string_view ignored;
+      return scalar(ignored);
+    }
+  }
+}
+
+bool JsonScanner::skip(std::string_view& out) {
+  peek();
+  const char* const first = at_;
+  const bool ok = skip();
+  out = std::string_view(first, static_cast<size_t>(at_ - first));
+  return ok;
+}
+
+}  // namespace fairlead::codec

@@ -1,0 +1,169 @@
+#include "codec/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+
+namespace fairlead::codec {
+namespace {
+
+std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+std::string error_of(std::string_view text) {
+  const auto json = parse_json(text);
+  return json ? "accepted" : json.error().message();
+}
+
+TEST(Json, KeepsMemberOrderAndTypes) {
+  const auto json = parse_json(R"({"z":1,"a":[true,null,"x\n",1.5],"m":{}})");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(to_string(*json), R"({"z":1,"a":[true,null,"x\n",1.5],"m":{}})");
+  EXPECT_TRUE(json->find("a")->items()[0].as_bool());
+  EXPECT_TRUE(json->find("a")->items()[1].is_null());
+  EXPECT_EQ(json->find("absent"), nullptr);
+}
+
+TEST(Json, RepeatedKeyKeepsFirstPlaceAndLastValue) {
+  EXPECT_EQ(to_string(*parse_json(R"({"a":1,"b":2,"\u0061":3})")), R"({"a":3,"b":2})");
+  std::string many = "{";
+  for (int i = 0; i < 5000; ++i)
+    many += "\"k" + std::to_string(i % 100) + "\":" + std::to_string(i) + ",";
+  const auto json = parse_json(many + "\"end\":0}");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->members().size(), 101u);
+  EXPECT_EQ(json->find("k7")->as_int(), 4907);
+}
+
+TEST(Json, KeepsIntegersExact) {
+  for (const char* text : {"0", "-1", "9223372036854775807", "-9223372036854775808",
+                           "9223372036854775808", "18446744073709551615"}) {
+    const auto json = parse_json(text);
+    ASSERT_TRUE(json) << text;
+    EXPECT_TRUE(json->is_integer());
+    EXPECT_EQ(to_string(*json), text);
+  }
+  EXPECT_EQ(parse_json("18446744073709551615")->as_uint(), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(parse_json("18446744073709551615")->as_int(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(parse_json("-5")->as_uint(), 0u);
+  EXPECT_EQ(error_of("[1,18446744073709551616]"), "JSON at byte 23 (line 1): number out of range");
+}
+
+TEST(Json, DoublesRoundTripAndStayDoubles) {
+  base::Random random(1);
+  for (int i = 0; i < 10'000; ++i) {
+    const double value = std::ldexp(random.normal(), static_cast<int>(random.below(600)) - 300);
+    const auto again = parse_json(to_string(Json::number(value)));
+    ASSERT_TRUE(again);
+    EXPECT_FALSE(again->is_integer());
+    EXPECT_EQ(again->as_double(), value);
+  }
+  EXPECT_EQ(to_string(Json::number(1)), "1.0");
+  EXPECT_EQ(to_string(Json::number(1e300)), "1e+300");
+  EXPECT_EQ(to_string(Json::number(std::nan(""))), "null");
+  EXPECT_EQ(error_of("1e400"), "JSON at byte 5 (line 1): number out of range");
+}
+
+TEST(Json, AccessorsOfAnotherTypeReturnEmptyValues) {
+  const Json text = Json::string("x");
+  EXPECT_EQ(text.as_int(), 0);
+  EXPECT_EQ(text.as_double(), 0);
+  EXPECT_FALSE(text.as_bool());
+  EXPECT_TRUE(text.items().empty());
+  EXPECT_EQ(text.find("k"), nullptr);
+  EXPECT_EQ(Json::integer(3).as_string(), "");
+}
+
+TEST(Json, RefusesWhatIsNotStrictJson) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "}",
+                           "[1,]",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "{'a':1}",
+                           "01",
+                           "+1",
+                           "1.",
+                           ".5",
+                           "1e",
+                           "-",
+                           "NaN",
+                           "Infinity",
+                           "nul",
+                           "tru",
+                           "\"\t\"",
+                           "\"\\x\"",
+                           "\"\\u12g4\"",
+                           "\"abc",
+                           "[1] [2]",
+                           "1 2",
+                           "[1 2]",
+                           "{\"a\" 1}",
+                           "{\"a\"}",
+                           "// x\n1",
+                           "\xef\xbb\xbf{}",
+                           "\"\xff\"",
+                           "\"\xed\xa0\x80\"",
+                           "\"\xc0\x80\"",
+                           "\"\\ud800\"",
+                           "\"\\ud800\\u0041\""}) {
+    EXPECT_NE(error_of(text), "accepted") << text;
+  }
+  EXPECT_NE(error_of(std::string_view("1\0", 2)), "accepted");
+}
+
+TEST(Json, ErrorNamesByteAndLine) {
+  EXPECT_EQ(error_of("{\n\"a\": tru}"), "JSON at byte 7 (line 2): expected a value");
+  EXPECT_EQ(error_of("[1,\n2\n3]"), "JSON at byte 6 (line 3): expected ',' or ']'");
+  EXPECT_EQ(error_of("[\"a\xffz\"]"), "JSON at byte 3 (line 1): invalid UTF-8");
+  EXPECT_EQ(error_of("{} x"), "JSON at byte 3 (line 1): unexpected bytes after the value");
+}
+
+TEST(Json, DepthIsAcceptedAtTheLimitAndRefusedPastIt) {
+  EXPECT_TRUE(parse_json(nested(kJsonDepthMax)));
+  EXPECT_EQ(error_of(nested(kJsonDepthMax + 1)), "JSON at byte 128 (line 1): nested too deeply");
+  EXPECT_FALSE(parse_json(nested(3), {.depth = 2}));
+}
+
+TEST(Json, SizeIsAcceptedAtTheLimitAndRefusedPastIt) {
+  EXPECT_TRUE(parse_json("[1,2]", {.size = base::Bytes(5)}));
+  EXPECT_FALSE(parse_json("[1,2]", {.size = base::Bytes(4)}));
+}
+
+TEST(JsonWriter, PlacesCommasBySelf) {
+  std::string out = "data: ";
+  JsonWriter w(out);
+  w.begin_object().key("a").begin_array().integer(-1).number(0.5).null().end_array();
+  w.key("b").begin_object().end_object().key("c").raw("[1]").key("d").boolean(false).end_object();
+  EXPECT_EQ(out, R"(data: {"a":[-1,0.5,null],"b":{},"c":[1],"d":false})");
+}
+
+TEST(JsonString, EscapesWhatMustBeAndNothingElse) {
+  std::string out;
+  append_json_string(out, std::string("a\"\\/\b\f\n\r\t\x01\x1f\x7f é 漢 😀") + '\0');
+  EXPECT_EQ(out, "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f é 漢 😀\\u0000\"");
+}
+
+TEST(JsonString, AnyBytesGiveValidJsonAndValidTextRoundTrips) {
+  base::Random random(2);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes;
+    const uint64_t length = random.below(40);
+    for (uint64_t i = 0; i < length; ++i) {
+      bytes.push_back(
+          static_cast<char>(random.below(3) == 0 ? random.below(256) : random.below(128)));
+    }
+    std::string out;
+    append_json_string(out, bytes);
+    const auto json = parse_json(out);
+    ASSERT_TRUE(json) << out;
+    if (valid_utf8(bytes)) EXPECT_EQ(json->as_string(), bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fairlead::codec
