@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/float_text.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/result.h"
@@ -15,7 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 
 TEST(Error, WrapsItsCauseAndKeepsCodeAndRetryHint) {
-  const Error inner = Error(ErrorCode::kUnavailable, "no replica").with_retry_after(milliseconds(250));
+  const Error inner =
+      Error(ErrorCode::kUnavailable, "no replica").with_retry_after(milliseconds(250));
   const Error outer = inner.wrap("cannot route");
   EXPECT_EQ(outer.code(), ErrorCode::kUnavailable);
   EXPECT_EQ(outer.describe(), "cannot route: no replica");
@@ -92,6 +96,29 @@ TEST(Random, DistributionsHaveTheirMeans) {
 TEST(Hash, IsStableAcrossReleases) {
   EXPECT_EQ(hash64(""), 0x2d06800538d394c2ULL);
   EXPECT_NE(hash64("a", 1), hash64("a", 2));
+}
+
+TEST(FloatText, PrintsTheShortestFormThatReadsBack) {
+  const auto text = [](double value) {
+    std::string out;
+    append_float(out, value);
+    return out;
+  };
+  EXPECT_EQ(text(0), "0.0");
+  EXPECT_EQ(text(-0.0), "-0.0");
+  EXPECT_EQ(text(-1), "-1.0");
+  EXPECT_EQ(text(0.1), "0.1");
+  EXPECT_EQ(text(-8.317768096923828), "-8.317768096923828");
+  EXPECT_EQ(text(0.0001), "0.0001");
+  EXPECT_EQ(text(0.00001), "1e-05");
+  EXPECT_EQ(text(1e15), "1000000000000000.0");
+  EXPECT_EQ(text(9999999999999998), "9999999999999998.0");
+  EXPECT_EQ(text(1e16), "1e+16");
+  EXPECT_EQ(text(1.25e-300), "1.25e-300");
+  EXPECT_EQ(text(1795973858.2256389), "1795973858.2256389");
+  EXPECT_EQ(text(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(text(std::nan("")), "nan");
 }
 
 }  // namespace

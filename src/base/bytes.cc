@@ -49,8 +49,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
       return Bytes(number * u.factor);
     }
   }
-  return invalid_argument(
-      fmt::format("'{}' is not a size: a whole number with B, KiB, MiB, GiB or TiB, such as 64MiB", text));
+  return invalid_argument(fmt::format(
+      "'{}' is not a size: a whole number with B, KiB, MiB, GiB or TiB, such as 64MiB", text));
 }
 
 std::string to_string(Bytes bytes) {

@@ -16,14 +16,13 @@ uint64_t soft_checks_failed();
 
 }  // namespace fairlead::base
 
-#define CHECK(cond, why)                  \
-  (__builtin_expect(!!(cond), 1)          \
-       ? static_cast<void>(0)             \
-       : ::fairlead::base::check_failed(__FILE__, __LINE__, #cond, why))
+#define CHECK(cond, why)                                \
+  (__builtin_expect(!!(cond), 1) ? static_cast<void>(0) \
+                                 : ::fairlead::base::check_failed(__FILE__, __LINE__, #cond, why))
 
-#define SOFT_CHECK(cond, why)             \
-  (__builtin_expect(!!(cond), 1)          \
-       ? static_cast<void>(0)             \
+#define SOFT_CHECK(cond, why)    \
+  (__builtin_expect(!!(cond), 1) \
+       ? static_cast<void>(0)    \
        : ::fairlead::base::soft_check_failed(__FILE__, __LINE__, #cond, why))
 
 #ifdef NDEBUG

@@ -1,7 +1,7 @@
 // Time as the whole system sees it. Decisions take a TimePoint; only shells own a Clock.
 //
-// A TimePoint counts from an arbitrary start and never goes back (CLOCK_MONOTONIC, or virtual time).
-// Wall time is for dates in messages only.
+// A TimePoint counts from an arbitrary start and never goes back (CLOCK_MONOTONIC, or virtual
+// time). Wall time is for dates in messages only.
 #pragma once
 
 #include <chrono>

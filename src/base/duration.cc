@@ -28,8 +28,8 @@ Result<Nanos> parse_duration(std::string_view text) {
   bool valid = !rest.empty();
   while (valid && !rest.empty()) {
     double number = 0;
-    const auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), number,
-                                           std::chars_format::fixed);
+    const auto [end, ec] =
+        std::from_chars(rest.data(), rest.data() + rest.size(), number, std::chars_format::fixed);
     valid = false;
     if (ec != std::errc() || number < 0 || !std::isfinite(number)) break;
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
@@ -46,7 +46,8 @@ Result<Nanos> parse_duration(std::string_view text) {
   }
   if (!valid) {
     return invalid_argument(fmt::format(
-        "'{}' is not a duration: numbers with ns, us, ms, s, m or h, such as 500ms or 1h30m", text));
+        "'{}' is not a duration: numbers with ns, us, ms, s, m or h, such as 500ms or 1h30m",
+        text));
   }
   return Nanos(std::llround(total));
 }

@@ -1,5 +1,5 @@
-// The one non-cryptographic hash: 64 bits of XXH3 (xxhash 0.8). Stable across machines and releases,
-// so hashes may be sent and stored. For chained block hashes pass the parent as seed.
+// The one non-cryptographic hash: 64 bits of XXH3 (xxhash 0.8). Stable across machines and
+// releases, so hashes may be sent and stored. For chained block hashes pass the parent as seed.
 #pragma once
 
 #include <cstdint>

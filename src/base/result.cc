@@ -14,20 +14,34 @@ struct Error::Rep {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid_argument";
-    case ErrorCode::kUnauthenticated: return "unauthenticated";
-    case ErrorCode::kPermissionDenied: return "permission_denied";
-    case ErrorCode::kNotFound: return "not_found";
-    case ErrorCode::kConflict: return "conflict";
-    case ErrorCode::kResourceExhausted: return "resource_exhausted";
-    case ErrorCode::kUnavailable: return "unavailable";
-    case ErrorCode::kDeadlineExceeded: return "deadline_exceeded";
-    case ErrorCode::kCancelled: return "cancelled";
-    case ErrorCode::kClosed: return "closed";
-    case ErrorCode::kConnectionReset: return "connection_reset";
-    case ErrorCode::kProtocol: return "protocol";
-    case ErrorCode::kUnimplemented: return "unimplemented";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kUnauthenticated:
+      return "unauthenticated";
+    case ErrorCode::kPermissionDenied:
+      return "permission_denied";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kResourceExhausted:
+      return "resource_exhausted";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kDeadlineExceeded:
+      return "deadline_exceeded";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kClosed:
+      return "closed";
+    case ErrorCode::kConnectionReset:
+      return "connection_reset";
+    case ErrorCode::kProtocol:
+      return "protocol";
+    case ErrorCode::kUnimplemented:
+      return "unimplemented";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "internal";
 }
@@ -49,7 +63,8 @@ std::optional<std::chrono::milliseconds> Error::retry_after() const { return rep
 
 std::string Error::describe() const {
   std::string text = message();
-  for (const Error* e = cause(); e != nullptr; e = e->cause()) text.append(": ").append(e->message());
+  for (const Error* e = cause(); e != nullptr; e = e->cause())
+    text.append(": ").append(e->message());
   return text;
 }
 

@@ -5,9 +5,9 @@
 //   if (!config) return config.error().wrap("cannot start");
 //   use(*config);
 //
-// An Error is one pointer wide, cheap to copy (a shared count) and immutable. Its code says what the
-// caller should do; its message names the field, the value and what is allowed. Copies may be read
-// on any thread.
+// An Error is one pointer wide, cheap to copy (a shared count) and immutable. Its code says what
+// the caller should do; its message names the field, the value and what is allowed. Copies may be
+// read on any thread.
 #pragma once
 
 #include <atomic>
@@ -75,7 +75,8 @@ class [[nodiscard]] Error {
 template <class T = void>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
