@@ -1,0 +1,152 @@
+#include "workload/prompts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace fairlead::workload {
+namespace {
+
+constexpr size_t kBytesPerToken = 4;
+
+// 64 short words: six bits of a draw choose one.
+constexpr std::array<std::string_view, 64> kWords = {
+    "gate",  "route", "rate",  "limit", "plan",  "cache", "token", "block", "key",   "log",
+    "node",  "pod",   "page",  "queue", "shard", "trace", "scale", "group", "lease", "model",
+    "batch", "stage", "is",    "has",   "may",   "can",   "will",  "must",  "does",  "takes",
+    "gives", "keeps", "the",   "a",     "each",  "every", "one",   "some",  "any",   "no",
+    "and",   "or",    "of",    "in",    "on",    "at",    "by",    "for",   "with",  "from",
+    "to",    "over",  "under", "new",   "old",   "small", "large", "fast",  "slow",  "warm",
+    "cold",  "first", "last",  "next"};
+
+// Appends words until `out` is exactly `size` bytes long; ends with a full stop.
+void fill_text(std::string& out, size_t size, uint64_t seed) {
+  base::Random random(seed);
+  out.reserve(size + 8);
+  unsigned word = 0;
+  while (out.size() < size) {
+    uint64_t bits = random.next();
+    for (int i = 0; i < 10 && out.size() < size; ++i, bits >>= 6) {
+      out += kWords[bits & 63];
+      out += ++word % 12 == 0 ? ". " : " ";
+    }
+  }
+  out.resize(size);
+  if (size > 0) out.back() = '.';
+}
+
+void make_text(std::string& out, std::string_view label, uint64_t seed, uint32_t tokens) {
+  out.clear();
+  // The hash in the first bytes keeps texts apart within an engine's first block.
+  fmt::format_to(std::back_inserter(out), "{:016x} {}: ", seed, label);
+  fill_text(out, std::max(tokens * kBytesPerToken, out.size()), seed);
+}
+
+base::Result<> check_range(std::string_view field, double value, std::pair<double, double> range) {
+  if (value >= range.first && value <= range.second) return {};
+  return base::invalid_argument(
+      fmt::format("{} is {}: allowed are {} to {}", field, value, range.first, range.second));
+}
+
+}  // namespace
+
+std::string_view to_string(PromptKind kind) {
+  switch (kind) {
+    case PromptKind::kSharedPrefix:
+      return "shared-prefix";
+    case PromptKind::kPrefixGroups:
+      return "prefix-groups";
+    case PromptKind::kRandom:
+      return "random";
+  }
+  return "unknown";
+}
+
+base::Result<PromptKind> parse_prompt_kind(std::string_view text) {
+  for (const auto kind :
+       {PromptKind::kSharedPrefix, PromptKind::kPrefixGroups, PromptKind::kRandom}) {
+    if (text == to_string(kind)) return kind;
+  }
+  return base::invalid_argument(
+      fmt::format("workload '{}' is unknown: use shared-prefix, prefix-groups or random", text));
+}
+
+base::Result<> validate(const PromptOptions& o) {
+  if (auto r = check_range("prefixes", o.prefixes, {1, PromptOptions::kPrefixesMax}); !r) return r;
+  if (auto r = check_range("repeats", o.repeats, {1, 1e6}); !r) return r;
+  if (o.kind == PromptKind::kSharedPrefix && uint64_t{o.prefixes} * o.repeats > 50'000'000) {
+    return base::invalid_argument(fmt::format(
+        "prefixes times repeats is {}: at most 50000000; prefix-groups has no such limit",
+        uint64_t{o.prefixes} * o.repeats));
+  }
+  const std::pair<double, double> tokens{0, PromptOptions::kTokensMax};
+  if (auto r = check_range("prefix-tokens", o.prefix_tokens, tokens); !r) return r;
+  if (auto r = check_range("question-tokens", o.question_tokens, tokens); !r) return r;
+  return check_range("zipf", o.zipf, {0, 10});
+}
+
+PromptSource::PromptSource(const PromptOptions& options)
+    : options_(options),
+      random_(options.seed),
+      texts_(base::mix64(options.seed) ^ base::mix64(~options.salt)) {
+  CHECK(validate(options).ok(), "prompt options must be validated first");
+  if (options_.kind == PromptKind::kPrefixGroups) {
+    double sum = 0;
+    for (uint32_t i = 0; i < options_.prefixes; ++i) {
+      cumulative_.push_back(sum += std::pow(i + 1.0, -options_.zipf));
+    }
+    for (double& c : cumulative_) c /= sum;
+  }
+}
+
+uint64_t PromptSource::planned() const {
+  if (options_.kind != PromptKind::kSharedPrefix) return 0;
+  return uint64_t{options_.prefixes} * options_.repeats;
+}
+
+void PromptSource::next(Prompt& out) {
+  out.prefix = draw_prefix();
+  // Two chained mixes: no sum of seed and number can meet another's.
+  const uint64_t question = base::mix64(base::mix64(texts_ + 1) + sent_);
+  if (out.prefix == kNoPrefix) {
+    out.system.clear();
+    make_text(out.question, "Prompt", question, options_.prefix_tokens + options_.question_tokens);
+  } else {
+    make_text(out.system, "Product manual", base::mix64(base::mix64(texts_) + out.prefix),
+              options_.prefix_tokens);
+    make_text(out.question, "Question", question, options_.question_tokens);
+  }
+  ++sent_;
+}
+
+uint32_t PromptSource::draw_prefix() {
+  switch (options_.kind) {
+    case PromptKind::kRandom:
+      return kNoPrefix;
+    case PromptKind::kPrefixGroups: {
+      const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end(), random_.uniform());
+      const auto index = static_cast<size_t>(it - cumulative_.begin());
+      return static_cast<uint32_t>(std::min(index, cumulative_.size() - 1));
+    }
+    case PromptKind::kSharedPrefix:
+      break;
+  }
+  if (sent_ % planned() == 0) shuffle();
+  return order_[sent_ % planned()];
+}
+
+void PromptSource::shuffle() {
+  order_.resize(planned());
+  for (size_t i = 0; i < order_.size(); ++i) {
+    order_[i] = static_cast<uint32_t>(i % options_.prefixes);
+  }
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
+}
+
+}  // namespace fairlead::workload

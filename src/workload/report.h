@@ -1,0 +1,63 @@
+// Report: a run in numbers. Percentiles are exact, but those of the token gaps (within 0.4 %); all
+// are the nearest rank: the smallest value with at least that share at or below it. Latencies and
+// tokens count answers without error; requests, shares and visits count all that reached a replica.
+//
+// A repeat is a request whose prefix an earlier one sent; it is warm if an earlier one of that
+// prefix went to the same replica. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/json.h"
+#include "workload/samples.h"
+
+namespace fairlead::workload {
+
+struct Quantiles {
+  uint64_t count = 0;
+  double mean_ms = 0;
+  double p50_ms = 0;
+  double p90_ms = 0;
+  double p99_ms = 0;
+  double max_ms = 0;
+};
+
+struct ReplicaShare {
+  std::string name;
+  uint64_t requests = 0;
+  double share = 0;  // of the requests that reached a replica
+};
+
+struct Report {
+  std::string label;
+  uint64_t requests = 0;
+  uint64_t errors = 0;
+  std::map<std::string, uint64_t> errors_by_kind;
+  double busy_s = 0;
+  double requests_per_s = 0;
+  double output_tokens_per_s = 0;
+  uint64_t prompt_tokens = 0;
+  uint64_t output_tokens = 0;
+  std::optional<double> cached_ratio;  // of the prompt tokens of answers that report it
+  Quantiles ttft;
+  Quantiles ttft_first;   // first visits of a prefix
+  Quantiles ttft_repeat;  // later ones
+  Quantiles gap;          // between tokens
+  Quantiles whole;
+  uint64_t repeats = 0;
+  std::optional<double> repeats_warm;  // share; absent where replicas are not told apart
+  std::vector<ReplicaShare> replicas;  // by name
+
+  double share_max() const;
+};
+
+Report make_report(std::string label, const RunLog& log);
+
+// One JSON object; absent values are null.
+void write_json(codec::JsonWriter& json, const Report& report);
+
+}  // namespace fairlead::workload
