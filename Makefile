@@ -24,7 +24,8 @@ e2e: build                   ## OpenAI SDKs, captured exchanges and faults again
 
 bench: build                 ## CPU and latency of router and engine beside nginx, in one run
 	@tools/install bench
-	@bench/run
+	@ninja -C $(BUILD) --quiet relay_mock relay_load
+	@bench/run $(BENCH_FLAGS)
 
 fmt:                         ## format all C++ in place
 	@tools/install lint
