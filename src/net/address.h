@@ -1,0 +1,39 @@
+// Address: an IP address and port; what a name resolves to and what a stream connects to.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fairlead::net {
+
+struct Address {
+  enum class Family : uint8_t { kV4, kV6 };
+  Family family = Family::kV4;
+  std::array<uint8_t, 16> bytes{};  // network order; v4 uses the first four
+  uint16_t port = 0;
+
+  auto operator<=>(const Address&) const = default;
+};
+
+// "127.0.0.1:80" or "[::1]:80": numeric only.
+base::Result<Address> parse_address(std::string_view text);
+std::string to_string(const Address& address);
+
+// Host and port of "host:port", "[v6]:port" or "http://host[:port][/]". No other scheme or path.
+struct HostPort {
+  std::string host;
+  uint16_t port = 0;
+  auto operator<=>(const HostPort&) const = default;
+};
+base::Result<HostPort> parse_backend_url(std::string_view url);
+
+// Blocking getaddrinfo; sorted, without repeats. Numeric hosts do not block.
+base::Result<std::vector<Address>> resolve_blocking(const HostPort& host);
+
+}  // namespace fairlead::net

@@ -1,0 +1,453 @@
+#include "net/http_server.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+
+#include "net/http_body.h"
+
+namespace fairlead::net {
+namespace {
+
+constexpr size_t kReadBytes = 8 * 1024;
+// A connection keeps at most this much memory from one request to the next.
+constexpr size_t kKeptBytesMax = 64 * 1024;
+// After a refusal the client may still be sending: its bytes are read and dropped within these
+// bounds, so that it sees the answer and not a reset.
+constexpr size_t kLingerBytesMax = 256ULL << 20;
+constexpr auto kLingerTime = std::chrono::seconds(5);
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+std::string_view date_field(const rt::Loop& loop) {
+  // One a thread: a loop has a thread of its own, and virtual loops agree on the second.
+  thread_local int64_t second = -1;
+  thread_local std::string line;
+  const auto now =
+      std::chrono::floor<std::chrono::seconds>(loop.clock().wall()).time_since_epoch().count();
+  if (now != second) {
+    second = now;
+    const auto time = static_cast<std::time_t>(now);
+    std::tm utc{};
+    gmtime_r(&time, &utc);
+    std::array<char, 64> text{};
+    const size_t n =
+        std::strftime(text.data(), text.size(), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &utc);
+    line.assign(text.data(), n);
+  }
+  return line;
+}
+
+void Exchange::write_head(Answer answer, Framing framing, size_t length) {
+  out_.clear();
+  fmt::format_to(std::back_inserter(out_), "HTTP/1.1 {} {}\r\n", answer.status,
+                 reason_phrase(answer.status));
+  out_ += date_field(loop_);
+  if (!answer.content_type.empty()) {
+    out_.append("Content-Type: ").append(answer.content_type).append("\r\n");
+  }
+  out_ += answer.extra_fields;
+  switch (framing) {
+    case Framing::kCounted:
+      fmt::format_to(std::back_inserter(out_), "Content-Length: {}\r\n", length);
+      break;
+    case Framing::kChunked:
+      out_ += "Transfer-Encoding: chunked\r\n";
+      break;
+    case Framing::kClose:
+      keep_alive_ = false;
+      break;
+  }
+  if (!keep_alive_) {
+    out_ += "Connection: close\r\n";
+  } else if (request_.minor_version == 0) {
+    out_ += "Connection: keep-alive\r\n";
+  }
+  out_ += "\r\n";
+  started_ = true;
+}
+
+rt::Task<base::Result<>> Exchange::respond(Answer answer, std::string_view body) {
+  CHECK(!started_, "one answer to a request");
+  write_head(answer, Framing::kCounted, body.size());
+  if (request_.method == "HEAD") body = {};
+  std::array<iovec, 2> pieces = {
+      {{out_.data(), out_.size()}, {const_cast<char*>(body.data()), body.size()}}};
+  const size_t count = body.empty() ? 1 : 2;
+  base::Result<> written =
+      co_await write_all(stream_, std::span(pieces).first(count), write_deadline());
+  finished_ = written.ok();
+  co_return written;
+}
+
+rt::Task<base::Result<>> Exchange::start(Answer answer) {
+  CHECK(!started_, "one answer to a request");
+  chunked_ = request_.minor_version == 1;
+  write_head(answer, chunked_ ? Framing::kChunked : Framing::kClose, 0);
+  co_return co_await write_all(stream_, out_, write_deadline());
+}
+
+rt::Task<base::Result<>> Exchange::write(std::string_view piece) {
+  if (piece.empty()) co_return base::Result<>();
+  if (!chunked_) co_return co_await write_all(stream_, piece, write_deadline());
+  std::array<char, 20> size{};
+  const auto end = fmt::format_to_n(size.data(), size.size(), "{:x}\r\n", piece.size()).out;
+  std::array<iovec, 3> pieces = {{{size.data(), static_cast<size_t>(end - size.data())},
+                                  {const_cast<char*>(piece.data()), piece.size()},
+                                  {const_cast<char*>("\r\n"), 2}}};
+  co_return co_await write_all(stream_, pieces, write_deadline());
+}
+
+rt::Task<base::Result<>> Exchange::finish() {
+  base::Result<> written;
+  if (chunked_)
+    written = co_await write_all(stream_, std::string_view("0\r\n\r\n"), write_deadline());
+  finished_ = written.ok();
+  co_return written;
+}
+
+// One connection: reads a request, has it handled, and again.
+class HttpServer::Connection : public rt::ListNode {
+ public:
+  Connection(HttpServer& server, ByteStream& stream, rt::Scope& parent)
+      : server_(server), stream_(stream), loop_(server.network_.loop()), scope_(parent) {}
+
+  rt::Task<void> serve() {
+    for (;;) {
+      const bool go_on = co_await serve_one();
+      if (!go_on) co_return;
+      if (in_.empty() && in_.capacity() > kKeptBytesMax) in_.release();
+      if (out_.capacity() > kKeptBytesMax) out_ = std::string();
+      if (body_.capacity() > kKeptBytesMax) body_ = std::string();
+    }
+  }
+  rt::Scope& scope() { return scope_; }
+
+ private:
+  enum class Read : uint8_t { kDone, kClose, kRefused };
+  const ServerOptions& options() const { return server_.options_; }
+
+  // False: close the connection.
+  rt::Task<bool> serve_one() {
+    Read read = co_await read_head();
+    if (read == Read::kDone) {
+      std::optional<Refusal> refused = server_.handler_.check(head_);
+      if (refused) {
+        co_await refuse(std::move(*refused), /*body_follows=*/head_.body != BodyKind::kNone);
+        co_return refusal_kept_alive_;
+      }
+      read = co_await read_body();
+    }
+    if (read != Read::kDone) {
+      give_back();
+      co_return false;
+    }
+    const bool go_on = co_await handle();
+    give_back();
+    co_return go_on;
+  }
+
+  rt::Task<bool> handle() {
+    ++server_.requests_active_;
+    bool go_on = false;
+    {
+      rt::Scope request(scope_);
+      Exchange exchange(stream_, head_, body_view_, loop_, options().write_timeout, out_);
+      if (server_.draining_) exchange.close_after();
+      stream_.cancel_on_hangup(&request);
+      co_await server_.handler_.handle(exchange).in(request);
+      stream_.cancel_on_hangup(nullptr);
+      go_on = exchange.finished() && exchange.keep_alive() && !stream_.hung_up();
+      // A stream that broke off must not look like one that ended.
+      if (exchange.started() && !exchange.finished()) stream_.abort();
+    }
+    --server_.requests_active_;
+    in_.consume(consumed_);
+    consumed_ = 0;
+    co_return go_on;
+  }
+
+  rt::Task<Read> read_head() {
+    if (in_.empty()) {
+      const bool arrived = co_await wait_for_request();
+      if (!arrived) co_return Read::kClose;
+    }
+    const base::TimePoint deadline = base::after(loop_.now(), options().head_timeout);
+    scanner_.reset();
+    bool skipped_line = false;
+    for (;;) {
+      // One empty line before a request is tolerated (RFC 9112 2.2).
+      if (!skipped_line && in_.data().starts_with("\r\n")) {
+        in_.consume(2);
+        skipped_line = true;
+      }
+      const HeadScanner::Status status = scanner_.scan(in_.data(), options().head);
+      if (status == HeadScanner::Status::kComplete) break;
+      if (status == HeadScanner::Status::kBareLf)
+        co_return co_await refuse_head({400, "bare LF in the head"});
+      if (status == HeadScanner::Status::kTooLarge) {
+        co_return co_await refuse_head({431, "request head too large"});
+      }
+      const base::Result<size_t> n =
+          co_await read_some(stream_, in_.room(kReadBytes / 2), deadline);
+      if (!n && n.error().code() == base::ErrorCode::kDeadlineExceeded && !in_.empty()) {
+        co_return co_await refuse_head({408, "request head not complete in time"});
+      }
+      if (!n || *n == 0) co_return Read::kClose;
+      in_.commit(*n);
+    }
+    const std::string_view bytes = in_.data().substr(0, scanner_.head_bytes());
+    if (const HeadError error = parse_request_head(bytes, options().head, head_)) {
+      co_return co_await refuse_head(error);
+    }
+    co_return Read::kDone;
+  }
+
+  // Holds no memory while it waits.
+  rt::Task<bool> wait_for_request() {
+    if (server_.draining_) co_return false;
+    if (in_.capacity() > 0) in_.release();
+    server_.idle_.push_back(*this);
+    const rt::WaitStatus status =
+        co_await stream_.wait_readable(base::after(loop_.now(), options().idle_timeout));
+    unlink();
+    if (status != rt::WaitStatus::kReady) co_return false;
+    const IoResult io = stream_.try_read(in_.room(kReadBytes));
+    if (io.kind == IoResult::Kind::kBytes) in_.commit(io.count);
+    co_return io.kind == IoResult::Kind::kBytes || io.kind == IoResult::Kind::kWouldBlock;
+  }
+
+  rt::Task<Read> read_body() {
+    const size_t head_bytes = scanner_.head_bytes();
+    if (head_.body == BodyKind::kNone) {
+      body_view_ = {};
+      consumed_ = head_bytes;
+      co_return Read::kDone;
+    }
+    if (head_.body == BodyKind::kLength && head_.content_length > options().body_bytes_max.count) {
+      co_return co_await refuse_body(413, "request body too large");
+    }
+    if (head_.expect_continue && in_.size() == head_bytes) {
+      const base::Result<> sent =
+          co_await write_all(stream_, kContinue, base::after(loop_.now(), options().write_timeout));
+      if (!sent) co_return Read::kClose;
+    }
+    if (head_.body == BodyKind::kLength) co_return co_await read_counted_body(head_bytes);
+    co_return co_await read_chunked_body(head_bytes);
+  }
+
+  // Head and body lie side by side in the input buffer: small bodies are never copied.
+  rt::Task<Read> read_counted_body(size_t head_bytes) {
+    const size_t total = head_bytes + head_.content_length;
+    if (in_.size() < total) {
+      if (!hold(head_.content_length))
+        co_return co_await refuse_body(503, "too many request bodies are held");
+      const char* before = in_.data().data();
+      static_cast<void>(in_.room(total - in_.size()));
+      if (in_.data().data() != before) reparse(head_bytes);
+    }
+    while (in_.size() < total) {
+      const Read read = co_await read_more(in_, total - in_.size());
+      if (read != Read::kDone) co_return read;
+    }
+    body_view_ = in_.data().substr(head_bytes, head_.content_length);
+    consumed_ = total;
+    co_return Read::kDone;
+  }
+
+  // The head stays at the front of the input buffer; decoded bytes go to a buffer of their own.
+  rt::Task<Read> read_chunked_body(size_t head_bytes) {
+    body_.clear();
+    BodyDecoder decoder(BodyKind::kChunked, 0);
+    size_t position = head_bytes;
+    for (;;) {
+      const BodyDecoder::Step step = decoder.step(in_.data().substr(position));
+      position += step.consumed;
+      if (body_.size() + step.data.size() > options().body_bytes_max.count) {
+        co_return co_await refuse_body(413, "request body too large");
+      }
+      if (!step.data.empty() && !hold(step.data.size())) {
+        co_return co_await refuse_body(503, "too many request bodies are held");
+      }
+      body_ += step.data;
+      if (step.status == BodyDecoder::Status::kEnd) break;
+      if (step.status == BodyDecoder::Status::kError)
+        co_return co_await refuse_body(400, "invalid chunked body");
+      if (step.status == BodyDecoder::Status::kMore) continue;
+      // What was decoded is taken out from behind the head, so the buffer stays small.
+      const std::string rest(in_.data().substr(position));
+      const std::string head(in_.data().substr(0, head_bytes));
+      in_.clear();
+      in_.append(head);
+      in_.append(rest);
+      position = head_bytes;
+      const char* before = in_.data().data();
+      static_cast<void>(in_.room(kReadBytes));
+      if (in_.data().data() != before) reparse(head_bytes);
+      const Read read = co_await read_more(in_, kReadBytes);
+      if (read != Read::kDone) co_return read;
+      reparse(head_bytes);
+    }
+    body_view_ = body_;
+    consumed_ = position;
+    co_return Read::kDone;
+  }
+
+  rt::Task<Read> read_more(Buffer& buffer, size_t bytes_max) {
+    std::span<char> room = buffer.room(1);
+    if (room.size() > bytes_max) room = room.first(bytes_max);
+    const base::Result<size_t> n =
+        co_await read_some(stream_, room, base::after(loop_.now(), options().body_idle_timeout));
+    if (!n && n.error().code() == base::ErrorCode::kDeadlineExceeded) {
+      co_return co_await refuse_body(408, "request body not complete in time");
+    }
+    if (!n || *n == 0) co_return Read::kClose;
+    buffer.commit(*n);
+    co_return Read::kDone;
+  }
+
+  // The buffer has moved: the head's views are made again.
+  void reparse(size_t head_bytes) {
+    const HeadError error =
+        parse_request_head(in_.data().substr(0, head_bytes), options().head, head_);
+    CHECK(!error, "a head that parsed parses again");
+  }
+
+  bool hold(uint64_t bytes) {
+    if (options().held_bodies == nullptr) return true;
+    if (!options().held_bodies->try_take(bytes)) return false;
+    held_ += bytes;
+    return true;
+  }
+  void give_back() {
+    if (held_ > 0) options().held_bodies->give_back(held_);
+    held_ = 0;
+  }
+
+  rt::Task<Read> refuse_head(HeadError error) {
+    head_.method = "GET";
+    head_.minor_version = 1;
+    head_.keep_alive = false;
+    co_await refuse(server_.handler_.refusal(error.status, error.message), /*body_follows=*/true);
+    co_return Read::kRefused;
+  }
+  rt::Task<Read> refuse_body(int status, std::string_view message) {
+    co_await refuse(server_.handler_.refusal(status, message), /*body_follows=*/true);
+    co_return Read::kRefused;
+  }
+
+  // Without a body to come the connection lives on; else it is closed in order.
+  rt::Task<void> refuse(Refusal refusal, bool body_follows) {
+    Exchange exchange(stream_, head_, {}, loop_, options().write_timeout, out_);
+    if (body_follows || server_.draining_) exchange.close_after();
+    const base::Result<> sent = co_await exchange.respond(
+        {refusal.status, refusal.content_type, refusal.extra_fields}, refusal.body);
+    refusal_kept_alive_ = sent.ok() && exchange.keep_alive();
+    if (refusal_kept_alive_) {
+      in_.consume(scanner_.head_bytes());
+    } else if (sent) {
+      co_await linger();
+    }
+  }
+
+  rt::Task<void> linger() {
+    stream_.shutdown_write();
+    in_.clear();
+    const base::TimePoint deadline = base::after(loop_.now(), kLingerTime);
+    size_t dropped = 0;
+    while (dropped < kLingerBytesMax) {
+      const base::Result<size_t> n = co_await read_some(stream_, in_.room(kReadBytes), deadline);
+      if (!n || *n == 0) co_return;
+      dropped += *n;
+    }
+  }
+
+  HttpServer& server_;
+  ByteStream& stream_;
+  rt::Loop& loop_;
+  rt::Scope scope_;
+  Buffer in_;
+  HeadScanner scanner_;
+  RequestHead head_;
+  std::string body_;
+  std::string_view body_view_;
+  std::string out_;
+  size_t consumed_ = 0;
+  uint64_t held_ = 0;
+  bool refusal_kept_alive_ = false;
+};
+
+HttpServer::HttpServer(Network& network, Handler& handler, ServerOptions options)
+    : network_(network),
+      handler_(handler),
+      options_(options),
+      accepting_(network.loop()),
+      connections_(network.loop()) {}
+
+HttpServer::~HttpServer() = default;
+
+base::Result<> HttpServer::listen(const Address& address, PortSharing sharing) {
+  base::Result<std::unique_ptr<Listener>> listener = network_.listen(address, sharing);
+  if (!listener) return listener.error();
+  listener_ = std::move(*listener);
+  return {};
+}
+
+rt::Task<void> HttpServer::run() {
+  accepting_.spawn(accept_loop());
+  rt::Scope& scope = co_await rt::current_scope();
+  while (accepting_.running() > 0 || connections_.running() > 0) {
+    const rt::WaitStatus status = co_await ended_.wait();
+    if (status == rt::WaitStatus::kCancelled) {
+      accepting_.cancel(scope.reason());
+      connections_.cancel(scope.reason());
+      break;
+    }
+  }
+  static_cast<void>(co_await accepting_.join());
+  static_cast<void>(co_await connections_.join());
+}
+
+rt::Task<void> HttpServer::accept_loop() {
+  for (;;) {
+    base::Result<std::unique_ptr<ByteStream>> stream = co_await listener_->accept();
+    if (!stream) break;
+    connections_.spawn(serve(std::move(*stream)));
+  }
+  listener_.reset();
+  ended_.notify_all();
+}
+
+rt::Task<void> HttpServer::serve(std::unique_ptr<ByteStream> stream) {
+  {
+    Connection connection(*this, *stream, connections_.scope());
+    co_await connection.serve().in(connection.scope());
+  }
+  stream.reset();
+  ended_.notify_all();
+}
+
+void HttpServer::stop_accepting() { accepting_.cancel(rt::CancelReason::kShutdown); }
+
+void HttpServer::drain() {
+  draining_ = true;
+  while (Connection* connection = idle_.front()) {
+    connection->unlink();
+    connection->scope().cancel(rt::CancelReason::kShutdown);
+  }
+}
+
+rt::Task<bool> HttpServer::drained(base::TimePoint deadline) {
+  while (connections_.running() > 0) {
+    const rt::WaitStatus status = co_await ended_.wait(deadline);
+    if (status != rt::WaitStatus::kReady) {
+      connections_.cancel(rt::CancelReason::kShutdown);
+      co_return false;
+    }
+  }
+  co_return true;
+}
+
+}  // namespace fairlead::net

@@ -1,0 +1,164 @@
+// HttpServer: HTTP/1.1 over any Network, one loop. Keep-alive, pipelining, chunked and counted
+// bodies, Expect: 100-continue, limits on every dimension. A handler sees whole requests:
+//
+//   struct Hello : Handler {
+//     rt::Task<void> handle(Exchange& exchange) override {
+//       co_await exchange.respond({.status = 200, .content_type = "text/plain"}, "hello\n");
+//     }
+//   };
+//   HttpServer server(network, hello, {});
+//   server.listen(address, PortSharing::kExclusive);
+//   group.spawn(server.run());        // until stop_accepting() or cancelled
+//   ...
+//   server.stop_accepting(); server.drain(); co_await server.drained(deadline);
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "net/buffer.h"
+#include "net/byte_budget.h"
+#include "net/http_head.h"
+#include "net/network.h"
+#include "rt/task_group.h"
+
+namespace fairlead::net {
+
+struct ServerOptions {
+  HeadLimits head;
+  base::Bytes body_bytes_max{64ULL << 20};
+  // From the first byte of a head to its last, from one piece of a body to the next, from an answer
+  // to the next request, for the client to take what is written.
+  base::Nanos head_timeout = std::chrono::seconds(10);
+  base::Nanos body_idle_timeout = std::chrono::seconds(30);
+  base::Nanos idle_timeout = std::chrono::seconds(75);
+  base::Nanos write_timeout = std::chrono::seconds(60);
+  // Shared by the servers of all loops; nullptr: no bound on the bodies held together.
+  ByteBudget* held_bodies = nullptr;
+};
+
+// An answer made without reading a body, or an error that the server found itself.
+struct Refusal {
+  int status = 0;
+  std::string body;
+  std::string content_type = "application/json";
+  std::string extra_fields;  // whole lines, each with CRLF
+};
+
+struct Answer {
+  int status = 200;
+  std::string_view content_type;  // empty: no Content-Type
+  std::string_view extra_fields;  // whole lines, each with CRLF
+};
+
+class Exchange;
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Before the body is read: refuse by path, method, media type, load.
+  virtual std::optional<Refusal> check(const RequestHead&) { return std::nullopt; }
+  // Answers the request; runs in a scope that ends when the client goes. Not answering closes.
+  virtual rt::Task<void> handle(Exchange& exchange) = 0;
+  // How this service words what the server refuses by itself (400, 408, 413, 431, 503, ...).
+  virtual Refusal refusal(int status, std::string_view message) = 0;
+};
+
+enum class Framing : uint8_t { kCounted, kChunked, kClose };
+
+// One request and its answer; lives while it is handled.
+class Exchange {
+ public:
+  Exchange(ByteStream& stream, const RequestHead& request, std::string_view body, rt::Loop& loop,
+           base::Nanos write_timeout, std::string& scratch)
+      : stream_(stream),
+        request_(request),
+        body_(body),
+        loop_(loop),
+        write_timeout_(write_timeout),
+        out_(scratch),
+        keep_alive_(request.keep_alive) {}
+
+  const RequestHead& request() const { return request_; }
+  std::string_view body() const { return body_; }
+  rt::Loop& loop() const { return loop_; }
+
+  // The whole answer at once.
+  rt::Task<base::Result<>> respond(Answer answer, std::string_view body);
+  // An answer in pieces, each sent as it comes: chunked, or until close for HTTP/1.0.
+  rt::Task<base::Result<>> start(Answer answer);
+  rt::Task<base::Result<>> write(std::string_view piece);
+  rt::Task<base::Result<>> finish();
+
+  // For relays that write their own bytes to stream(): say that the head is out, and at the end
+  // whether the connection can serve another request.
+  ByteStream& stream() { return stream_; }
+  void mark_started() { started_ = true; }
+  void mark_finished() { finished_ = true; }
+  base::TimePoint write_deadline() const { return base::after(loop_.now(), write_timeout_); }
+
+  void close_after() { keep_alive_ = false; }
+  bool keep_alive() const { return keep_alive_; }
+  bool started() const { return started_; }
+  bool finished() const { return finished_; }
+
+ private:
+  void write_head(Answer answer, Framing framing, size_t length);
+
+  ByteStream& stream_;
+  const RequestHead& request_;
+  std::string_view body_;
+  rt::Loop& loop_;
+  base::Nanos write_timeout_;
+  std::string& out_;
+  bool keep_alive_;
+  bool started_ = false;
+  bool finished_ = false;
+  bool chunked_ = false;
+};
+
+class HttpServer {
+ public:
+  HttpServer(Network& network, Handler& handler, ServerOptions options);
+  ~HttpServer();
+
+  base::Result<> listen(const Address& address, PortSharing sharing);
+  Address address() const { return listener_->address(); }
+
+  // Accepts and serves; ends after stop_accepting() when all connections have ended.
+  rt::Task<void> run();
+  // Closes the listener.
+  void stop_accepting();
+  // Idle connections close now, the others after their answer, which says Connection: close.
+  void drain();
+  bool draining() const { return draining_; }
+  // False if connections were left at the deadline; they are then cut off.
+  rt::Task<bool> drained(base::TimePoint deadline);
+
+  size_t connections() const { return connections_.running(); }
+  size_t requests_active() const { return requests_active_; }
+
+ private:
+  class Connection;
+  rt::Task<void> accept_loop();
+  rt::Task<void> serve(std::unique_ptr<ByteStream> stream);
+
+  Network& network_;
+  Handler& handler_;
+  ServerOptions options_;
+  std::unique_ptr<Listener> listener_;
+  bool draining_ = false;
+  size_t requests_active_ = 0;
+  rt::List<Connection> idle_;
+  rt::WaitList ended_;
+  rt::TaskGroup accepting_;
+  rt::TaskGroup connections_;
+};
+
+// "Date: ..." with CRLF for the current second; one loop.
+std::string_view date_field(const rt::Loop& loop);
+
+}  // namespace fairlead::net

@@ -1,0 +1,23 @@
+// Streams over TCP, edge-triggered, with TCP_NODELAY.
+#pragma once
+
+#include "net/network.h"
+
+namespace fairlead::net {
+
+class TcpNetwork final : public Network {
+ public:
+  explicit TcpNetwork(rt::Loop& loop) : loop_(loop) {}
+  rt::Loop& loop() override { return loop_; }
+  base::Result<std::unique_ptr<Listener>> listen(const Address& address,
+                                                 PortSharing sharing) override;
+  rt::Task<base::Result<std::unique_ptr<ByteStream>>> connect(const Address& address,
+                                                              base::TimePoint deadline) override;
+  rt::Task<base::Result<std::vector<Address>>> resolve(const HostPort& host,
+                                                       base::TimePoint deadline) override;
+
+ private:
+  rt::Loop& loop_;
+};
+
+}  // namespace fairlead::net
