@@ -7,7 +7,6 @@
 
 #include "codec/json.h"
 #include "codec/json_scanner.h"
-#include "codec/utf8.h"
 
 namespace fairlead::codec {
 namespace {
@@ -128,22 +127,11 @@ bool locate(JsonScanner& in) {
   }
 }
 
-base::Error describe_at(std::string_view text, size_t offset, std::string_view why) {
-  const auto line = std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n');
-  return base::invalid_argument(
-      fmt::format("JSON at byte {} (line {}): {}", offset, line + 1, why));
-}
-
 // simdjson says what is wrong but not where; a second, slower pass finds the place.
 base::Error explain(std::string_view text, size_t depth_max, simdjson::error_code code) {
-  if (!valid_utf8(text)) {
-    size_t offset = 0;
-    while (const size_t length = utf8_sequence(text.substr(offset))) offset += length;
-    return describe_at(text, offset, "invalid UTF-8");
-  }
+  if (!valid_utf8(text)) return utf8_error(text);
   JsonScanner in(text, depth_max);
-  if (in.peek() == '\0') return describe_at(text, in.offset(), "expected a value");
-  if (!locate(in) || !in.finish()) return describe_at(text, in.offset(), in.why());
+  if (!locate(in) || !in.finish()) return in.error();
   return base::invalid_argument(fmt::format("JSON: {}", simdjson::error_message(code)));
 }
 

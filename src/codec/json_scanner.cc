@@ -1,5 +1,8 @@
 #include "codec/json_scanner.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "codec/text_run.h"
@@ -47,7 +50,19 @@ char unescaped(char c) {
   }
 }
 
+base::Error error_at(std::string_view text, size_t offset, std::string_view why) {
+  const auto line = std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n');
+  return base::invalid_argument(
+      fmt::format("JSON at byte {} (line {}): {}", offset, line + 1, why));
+}
+
 }  // namespace
+
+base::Error utf8_error(std::string_view text) {
+  size_t offset = 0;
+  while (const size_t length = utf8_sequence(text.substr(offset))) offset += length;
+  return error_at(text, offset, "invalid UTF-8");
+}
 
 bool JsonText::decode(std::string& out) const {
   out.clear();
@@ -88,6 +103,10 @@ bool JsonText::equals(std::string_view text) const {
 bool JsonScanner::fail(const char* why) {
   if (why_ == nullptr) why_ = why;
   return false;
+}
+
+base::Error JsonScanner::error() const {
+  return error_at({begin_, static_cast<size_t>(end_ - begin_)}, offset(), why());
 }
 
 bool JsonScanner::enter() {

@@ -63,6 +63,8 @@ class JsonScanner {
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }
   const char* why() const { return why_ == nullptr ? "" : why_; }
   bool fail(const char* why);
+  // The failure in words, with byte and line.
+  base::Error error() const;
 
  private:
   bool enter();
@@ -116,5 +118,8 @@ bool JsonScanner::array(OnItem on_item) {
     if (next == ']') return leave();
   }
 }
+
+// Says where `text` stops being UTF-8.
+base::Error utf8_error(std::string_view text);
 
 }  // namespace fairlead::codec

@@ -1,0 +1,26 @@
+// YAML 1.2 (core schema) into the tree of json.h, each value with the line of its key or item.
+//
+//   auto tree = parse_yaml("port: 8080\nlog: debug\n");
+//   tree->find("port")->line() == 1
+//
+// Plain scalars become null, booleans, integers or doubles where they look like one; quoted scalars
+// stay strings. Anchors are expanded; a repeated key, a key that is no scalar and a second document
+// are errors.
+#pragma once
+
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "codec/json.h"
+
+namespace fairlead::codec {
+
+inline constexpr base::Bytes kYamlBytesMax{8u << 20};
+inline constexpr size_t kYamlDepthMax = 64;
+inline constexpr size_t kYamlNodesMax = 200'000;  // after expansion, so that aliases cannot explode
+
+// An empty document is null. Errors name the line.
+base::Result<Json> parse_yaml(std::string_view text);
+
+}  // namespace fairlead::codec
