@@ -70,7 +70,9 @@ BodyDecoder::Step BodyDecoder::chunk_size(std::string_view in) {
   const size_t lf = in.substr(0, kSizeLineBytesMax).find('\n');
   if (lf == std::string_view::npos) {
     // Refuse early what can no longer become a size.
-    const bool hopeless = hex_digit(in[0]) < 0 || in.size() >= kSizeLineBytesMax;
+    const size_t cr = in.find('\r');
+    const bool bare_cr = cr != std::string_view::npos && cr + 1 < in.size();
+    const bool hopeless = hex_digit(in[0]) < 0 || bare_cr || in.size() >= kSizeLineBytesMax;
     return {hopeless ? Status::kError : Status::kInput, 0, {}};
   }
   if (lf == 0 || in[lf - 1] != '\r') return {Status::kError, 0, {}};

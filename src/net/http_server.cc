@@ -44,7 +44,7 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
   out_.clear();
   fmt::format_to(std::back_inserter(out_), "HTTP/1.1 {} {}\r\n", answer.status,
                  reason_phrase(answer.status));
-  out_ += date_field(loop_);
+  out_ += date_field(connection_.loop);
   if (!answer.content_type.empty()) {
     out_.append("Content-Type: ").append(answer.content_type).append("\r\n");
   }
@@ -60,7 +60,7 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
       keep_alive_ = false;
       break;
   }
-  if (!keep_alive_) {
+  if (!keep_alive()) {
     out_ += "Connection: close\r\n";
   } else if (request_.minor_version == 0) {
     out_ += "Connection: keep-alive\r\n";
@@ -77,7 +77,7 @@ rt::Task<base::Result<>> Exchange::respond(Answer answer, std::string_view body)
       {{out_.data(), out_.size()}, {const_cast<char*>(body.data()), body.size()}}};
   const size_t count = body.empty() ? 1 : 2;
   base::Result<> written =
-      co_await write_all(stream_, std::span(pieces).first(count), write_deadline());
+      co_await write_all(connection_.stream, std::span(pieces).first(count), write_deadline());
   finished_ = written.ok();
   co_return written;
 }
@@ -86,24 +86,25 @@ rt::Task<base::Result<>> Exchange::start(Answer answer) {
   CHECK(!started_, "one answer to a request");
   chunked_ = request_.minor_version == 1;
   write_head(answer, chunked_ ? Framing::kChunked : Framing::kClose, 0);
-  co_return co_await write_all(stream_, out_, write_deadline());
+  co_return co_await write_all(connection_.stream, out_, write_deadline());
 }
 
 rt::Task<base::Result<>> Exchange::write(std::string_view piece) {
   if (piece.empty()) co_return base::Result<>();
-  if (!chunked_) co_return co_await write_all(stream_, piece, write_deadline());
+  if (!chunked_) co_return co_await write_all(connection_.stream, piece, write_deadline());
   std::array<char, 20> size{};
   const auto end = fmt::format_to_n(size.data(), size.size(), "{:x}\r\n", piece.size()).out;
   std::array<iovec, 3> pieces = {{{size.data(), static_cast<size_t>(end - size.data())},
                                   {const_cast<char*>(piece.data()), piece.size()},
                                   {const_cast<char*>("\r\n"), 2}}};
-  co_return co_await write_all(stream_, pieces, write_deadline());
+  co_return co_await write_all(connection_.stream, pieces, write_deadline());
 }
 
 rt::Task<base::Result<>> Exchange::finish() {
   base::Result<> written;
   if (chunked_)
-    written = co_await write_all(stream_, std::string_view("0\r\n\r\n"), write_deadline());
+    written =
+        co_await write_all(connection_.stream, std::string_view("0\r\n\r\n"), write_deadline());
   finished_ = written.ok();
   co_return written;
 }
@@ -128,6 +129,9 @@ class HttpServer::Connection : public rt::ListNode {
  private:
   enum class Read : uint8_t { kDone, kClose, kRefused };
   const ServerOptions& options() const { return server_.options_; }
+  Exchange::Connection lent() {
+    return {stream_, loop_, options().write_timeout, out_, server_.draining_};
+  }
 
   // False: close the connection.
   rt::Task<bool> serve_one() {
@@ -154,8 +158,7 @@ class HttpServer::Connection : public rt::ListNode {
     bool go_on = false;
     {
       rt::Scope request(scope_);
-      Exchange exchange(stream_, head_, body_view_, loop_, options().write_timeout, out_);
-      if (server_.draining_) exchange.close_after();
+      Exchange exchange(lent(), head_, body_view_);
       stream_.cancel_on_hangup(&request);
       co_await server_.handler_.handle(exchange).in(request);
       stream_.cancel_on_hangup(nullptr);
@@ -340,8 +343,8 @@ class HttpServer::Connection : public rt::ListNode {
 
   // Without a body to come the connection lives on; else it is closed in order.
   rt::Task<void> refuse(Refusal refusal, bool body_follows) {
-    Exchange exchange(stream_, head_, {}, loop_, options().write_timeout, out_);
-    if (body_follows || server_.draining_) exchange.close_after();
+    Exchange exchange(lent(), head_, {});
+    if (body_follows) exchange.close_after();
     const base::Result<> sent = co_await exchange.respond(
         {refusal.status, refusal.content_type, refusal.extra_fields}, refusal.body);
     refusal_kept_alive_ = sent.ok() && exchange.keep_alive();

@@ -72,19 +72,24 @@ enum class Framing : uint8_t { kCounted, kChunked, kClose };
 // One request and its answer; lives while it is handled.
 class Exchange {
  public:
-  Exchange(ByteStream& stream, const RequestHead& request, std::string_view body, rt::Loop& loop,
-           base::Nanos write_timeout, std::string& scratch)
-      : stream_(stream),
+  // What the connection lends to its exchanges.
+  struct Connection {
+    ByteStream& stream;
+    rt::Loop& loop;
+    base::Nanos write_timeout;
+    std::string& scratch;
+    const bool& draining;
+  };
+  Exchange(const Connection& connection, const RequestHead& request, std::string_view body)
+      : connection_(connection),
         request_(request),
         body_(body),
-        loop_(loop),
-        write_timeout_(write_timeout),
-        out_(scratch),
+        out_(connection.scratch),
         keep_alive_(request.keep_alive) {}
 
   const RequestHead& request() const { return request_; }
   std::string_view body() const { return body_; }
-  rt::Loop& loop() const { return loop_; }
+  rt::Loop& loop() const { return connection_.loop; }
 
   // The whole answer at once.
   rt::Task<base::Result<>> respond(Answer answer, std::string_view body);
@@ -95,24 +100,24 @@ class Exchange {
 
   // For relays that write their own bytes to stream(): say that the head is out, and at the end
   // whether the connection can serve another request.
-  ByteStream& stream() { return stream_; }
+  ByteStream& stream() { return connection_.stream; }
   void mark_started() { started_ = true; }
   void mark_finished() { finished_ = true; }
-  base::TimePoint write_deadline() const { return base::after(loop_.now(), write_timeout_); }
+  base::TimePoint write_deadline() const {
+    return base::after(connection_.loop.now(), connection_.write_timeout);
+  }
 
   void close_after() { keep_alive_ = false; }
-  bool keep_alive() const { return keep_alive_; }
+  bool keep_alive() const { return keep_alive_ && !connection_.draining; }
   bool started() const { return started_; }
   bool finished() const { return finished_; }
 
  private:
   void write_head(Answer answer, Framing framing, size_t length);
 
-  ByteStream& stream_;
+  Connection connection_;
   const RequestHead& request_;
   std::string_view body_;
-  rt::Loop& loop_;
-  base::Nanos write_timeout_;
   std::string& out_;
   bool keep_alive_;
   bool started_ = false;
