@@ -125,7 +125,9 @@ bool Reader::unknown(const StructInfo& info, std::string_view key, const Json& v
 }
 
 bool Reader::read_struct(const StructInfo& info, const Json& value, void* object) {
-  if (!value.is_object()) return fail(value, "must be a mapping of fields");
+  // What YAML makes of an empty file, or of a key whose fields are all commented out.
+  const bool is_empty = value.is_null();
+  if (!is_empty && !value.is_object()) return fail(value, "must be a mapping of fields");
   for (const auto& [key, member] : value.members()) {
     const auto field = std::find_if(info.fields.begin(), info.fields.end(),
                                     [&](const FieldInfo& known) { return known.name == key; });

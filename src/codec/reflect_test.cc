@@ -140,6 +140,13 @@ TEST(Described, UnknownFieldMayBeAWarning) {
   EXPECT_EQ(warnings, std::vector<std::string>{"line 2: unknown field prot: did you mean 'port'?"});
 }
 
+TEST(Described, EmptyMappingSetsNothing) {
+  EXPECT_EQ(error_of("limits:\n"), "accepted");
+  const auto limits = read_described<Limits>(*parse_yaml("# nothing\n"));
+  ASSERT_TRUE(limits);
+  EXPECT_EQ(limits->retries, 2);
+}
+
 TEST(Described, RequiredFieldMustBeThere) {
   EXPECT_EQ(read_described<Config>(*parse_json("{}")).error().message(),
             "namespace is required: where");

@@ -20,21 +20,26 @@ inline bool ends_run(unsigned char c) {
   return c == '"' || c == '\\' || c < 0x20 || (kind == RunOf::kAscii && c >= 0x80);
 }
 
+#if defined(__SSE2__)
+// A bit for each of the 16 bytes that ends the run.
+template <RunOf kind>
+inline int run_ends(__m128i bytes) {
+  // As signed bytes everything above 0x7f is negative, hence below a space too.
+  const __m128i control = kind == RunOf::kAscii
+                              ? _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20))
+                              : _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+  const __m128i quoted = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+  return _mm_movemask_epi8(_mm_or_si128(control, quoted));
+}
+#endif
+
 // The first byte in [p, end) that ends the run, or end.
 template <RunOf kind>
 inline const char* skip_run(const char* p, const char* end) {
 #if defined(__SSE2__)
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i backslash = _mm_set1_epi8('\\');
   while (end - p >= 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    // As signed bytes everything above 0x7f is negative, hence below a space too.
-    const __m128i control = kind == RunOf::kAscii
-                                ? _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20))
-                                : _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-    const __m128i special = _mm_or_si128(
-        control, _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)));
-    const int mask = _mm_movemask_epi8(special);
+    const int mask = run_ends<kind>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
     if (mask != 0) return p + __builtin_ctz(static_cast<unsigned>(mask));
     p += 16;
   }
