@@ -56,27 +56,6 @@ base::Result<> check_range(std::string_view field, double value, std::pair<doubl
 
 }  // namespace
 
-std::string_view to_string(PromptKind kind) {
-  switch (kind) {
-    case PromptKind::kSharedPrefix:
-      return "shared-prefix";
-    case PromptKind::kPrefixGroups:
-      return "prefix-groups";
-    case PromptKind::kRandom:
-      return "random";
-  }
-  return "unknown";
-}
-
-base::Result<PromptKind> parse_prompt_kind(std::string_view text) {
-  for (const auto kind :
-       {PromptKind::kSharedPrefix, PromptKind::kPrefixGroups, PromptKind::kRandom}) {
-    if (text == to_string(kind)) return kind;
-  }
-  return base::invalid_argument(
-      fmt::format("workload '{}' is unknown: use shared-prefix, prefix-groups or random", text));
-}
-
 base::Result<> validate(const PromptOptions& o) {
   if (auto r = check_range("prefixes", o.prefixes, {1, PromptOptions::kPrefixesMax}); !r) return r;
   if (auto r = check_range("repeats", o.repeats, {1, 1e6}); !r) return r;

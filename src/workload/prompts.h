@@ -28,9 +28,6 @@ namespace fairlead::workload {
 
 enum class PromptKind { kSharedPrefix, kPrefixGroups, kRandom };
 
-std::string_view to_string(PromptKind kind);
-base::Result<PromptKind> parse_prompt_kind(std::string_view text);
-
 struct PromptOptions {
   static constexpr uint32_t kPrefixesMax = 1'000'000;
   static constexpr uint32_t kTokensMax = 4'000'000;

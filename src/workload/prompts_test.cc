@@ -160,13 +160,5 @@ TEST(PromptOptions, NameTheFieldThatIsOutOfBounds) {
               HasSubstr("zipf"));
 }
 
-TEST(PromptKind, ParsesItsNamesAndListsThemWhenWrong) {
-  for (const auto kind :
-       {PromptKind::kSharedPrefix, PromptKind::kPrefixGroups, PromptKind::kRandom}) {
-    EXPECT_EQ(*parse_prompt_kind(to_string(kind)), kind);
-  }
-  EXPECT_THAT(parse_prompt_kind("shared").error().message(), HasSubstr("prefix-groups"));
-}
-
 }  // namespace
 }  // namespace fairlead::workload
