@@ -105,6 +105,7 @@ class PrefixIndex {
   // CHECKs options.validate(). Touches all its memory, so that it does not grow later.
   explicit PrefixIndex(PrefixIndexOptions options);
 
+  uint32_t slots() const { return options_.slots; }
   // The slot in its present generation. Slots are below options.slots.
   Holder holder(Slot slot) const;
 

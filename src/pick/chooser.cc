@@ -1,0 +1,86 @@
+#include "pick/chooser.h"
+
+#include <algorithm>
+
+namespace fairlead::pick {
+
+Chooser::Chooser(const Policy& policy, Columns& columns, cache_index::PrefixIndex& index)
+    : policy_(policy), columns_(columns), index_(index), scratch_(columns.slots()) {
+  CHECK(columns.slots() == index.slots(), "columns and index are of different sizes");
+}
+
+std::optional<Reservation> Chooser::pick(const Query& query, base::Random& random) {
+  const Context context{query, columns_, index_, random, scratch_};
+  scratch_.candidates.assign(query.model->slots.begin(), query.model->slots.end());
+  for (const Filter* filter : policy_.filters()) filter->apply(context);
+  if (scratch_.candidates.empty()) return std::nullopt;
+  size_t column = 0;
+  for (const Scorer* scorer : policy_.scorers()) scorer->score(context, scratch_.scores[column++]);
+  const Pick pick = policy_.picker().pick(context);
+
+  Reservation reservation{.holder = index_.holder(pick.slot),
+                          .reason = pick.reason,
+                          .prompt_tokens = query.prompt_tokens,
+                          .awaits_first_byte = true,
+                          .open = true};
+  columns_.begin(pick.slot, query.prompt_tokens);
+  if (policy_.reads_prefixes()) {
+    reservation.held_blocks = scratch_.depths.of(pick.slot);
+    reservation.recorded = true;
+    index_.record(reservation.holder, query.blocks);
+  }
+  return reservation;
+}
+
+Explanation Chooser::explain(const Query& query, const Reservation& pick, base::Random& random) {
+  const Context context{query, columns_, index_, random, scratch_};
+  Explanation explanation{.policy = policy_.name(),
+                          .reason = pick.reason,
+                          .candidates = static_cast<uint32_t>(query.model->slots.size()),
+                          .blocks = static_cast<uint32_t>(query.blocks.size())};
+  std::vector<Slot>& candidates = scratch_.candidates;
+  explanation.filtered = explanation.candidates - static_cast<uint32_t>(candidates.size());
+  for (const Scorer* scorer : policy_.scorers()) {
+    explanation.scorers[explanation.scorer_count++] = scorer->name();
+  }
+  const auto row = [&](Slot slot) {
+    Explanation::Row out{.slot = slot};
+    for (size_t i = 0; i < explanation.scorer_count; ++i) out.scores[i] = scratch_.scores[i][slot];
+    return out;
+  };
+  explanation.chosen = row(pick.slot());
+  std::erase(candidates, pick.slot());
+  const size_t count = std::min(candidates.size(), Explanation::kOthersMax);
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count),
+                    candidates.end(), [&](Slot a, Slot b) {
+                      if (policy_.picker().prefers(context, a, b)) return true;
+                      return !policy_.picker().prefers(context, b, a) && a < b;
+                    });
+  for (size_t i = 0; i < count; ++i) explanation.others[i] = row(candidates[i]);
+  explanation.other_count = count;
+  return explanation;
+}
+
+void Chooser::first_byte(Reservation& reservation) {
+  if (!reservation.awaits_first_byte) return;
+  reservation.awaits_first_byte = false;
+  columns_.prompt_done(reservation.slot(), reservation.prompt_tokens);
+}
+
+void Chooser::finish(Reservation& reservation) {
+  SOFT_CHECK(reservation.open, "a reservation was ended twice");
+  if (!reservation.open) return;
+  reservation.open = false;
+  first_byte(reservation);
+  columns_.end(reservation.slot());
+}
+
+void Chooser::undo(Reservation& reservation, std::span<const uint64_t> blocks) {
+  if (reservation.open) {
+    columns_.take_back_given(reservation.slot(), reservation.prompt_tokens);
+    if (reservation.recorded) index_.undo(reservation.holder, blocks);
+  }
+  finish(reservation);
+}
+
+}  // namespace fairlead::pick

@@ -1,0 +1,82 @@
+// Chooses a replica for a request, reserves it and records the prompt, in one step: the next pick,
+// on whatever shard, sees the load and the prefix of this one.
+//
+// Threads: one chooser a shard; policy, columns and index are shared by all and outlive it. It
+// allocates in its constructor only.
+//
+// Every Reservation is ended exactly once, by finish() or by undo():
+//
+//   Chooser chooser(policy, columns, index);
+//   std::optional<Reservation> r = chooser.pick(query, random);
+//   if (!r) ...                                   // nothing left to try: 503
+//   ... send; at the first byte of the answer:  chooser.first_byte(*r);
+//   chooser.finish(*r);                           // served, or ended after its first byte
+//   chooser.undo(*r, query.blocks);               // it failed before, and may go elsewhere
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "pick/plugin.h"
+#include "pick/policy.h"
+
+namespace fairlead::pick {
+
+struct Reservation {
+  cache_index::Holder holder;
+  Reason reason = Reason::kLeastLoaded;
+  uint16_t held_blocks = 0;  // predicted; 0 where the policy does not look
+  uint32_t prompt_tokens = 0;
+  bool recorded = false;
+  bool awaits_first_byte = false;
+  bool open = false;
+
+  Slot slot() const { return holder.slot; }
+};
+
+// The last pick in numbers, for x-fairlead-explain. A view of the policy's names, plain otherwise.
+struct Explanation {
+  static constexpr size_t kOthersMax = 8;
+  struct Row {
+    Slot slot = 0;
+    std::array<float, kScorersMax> scores{};  // as picked, before the reservation
+  };
+
+  std::string_view policy;
+  Reason reason = Reason::kLeastLoaded;
+  uint32_t candidates = 0;  // replicas that serve the model
+  uint32_t filtered = 0;    // of those taken away by filters
+  uint32_t blocks = 0;      // of the prompt
+  std::array<std::string_view, kScorersMax> scorers{};
+  size_t scorer_count = 0;
+  Row chosen;
+  std::array<Row, kOthersMax> others{};  // what the picker would rather have first
+  size_t other_count = 0;
+};
+
+class Chooser {
+ public:
+  Chooser(const Policy& policy, Columns& columns, cache_index::PrefixIndex& index);
+
+  // Nothing if no replica of the model is left after filtering.
+  std::optional<Reservation> pick(const Query& query, base::Random& random);
+  // Explains the pick that has just been made, for the same query; not across a co_await.
+  Explanation explain(const Query& query, const Reservation& pick, base::Random& random);
+
+  // The prompt has been worked off. Calling it again does nothing.
+  void first_byte(Reservation& reservation);
+  void finish(Reservation& reservation);
+  // As if it had never been picked: also the record of the prompt and of the tokens given is
+  // undone.
+  void undo(Reservation& reservation, std::span<const uint64_t> blocks);
+
+ private:
+  const Policy& policy_;
+  Columns& columns_;
+  cache_index::PrefixIndex& index_;
+  Scratch scratch_;
+};
+
+}  // namespace fairlead::pick

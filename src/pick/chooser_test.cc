@@ -1,0 +1,238 @@
+#include "pick/chooser.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "pick/testing.h"
+
+namespace fairlead::pick {
+namespace {
+
+using testing::chain;
+using testing::World;
+
+std::unique_ptr<const Policy> policy(std::string_view name) {
+  return std::move(*Policy::make(name, {}));
+}
+
+TEST(Chooser, ABurstOfSiblingsSeesItself) {
+  World world(4);
+  const auto prefix_cache = policy("prefix-cache");
+  // Two choosers, as of two shards.
+  Chooser a(*prefix_cache, world.columns, world.index);
+  Chooser b(*prefix_cache, world.columns, world.index);
+  const auto blocks = chain(1, 20);
+  world.query.blocks = blocks;
+  world.query.prompt_tokens = 100;
+  const auto first = a.pick(world.query, world.random);
+  const auto second = b.pick(world.query, world.random);
+  EXPECT_EQ(first->reason, Reason::kPrefixCold);
+  EXPECT_EQ(second->reason, Reason::kHoldsPrefix);
+  EXPECT_EQ(second->slot(), first->slot());
+  EXPECT_EQ(second->held_blocks, cache_index::PrefixIndex::depth_kept(20));
+  EXPECT_EQ(world.columns.in_flight(first->slot()), 2u);
+}
+
+TEST(Chooser, UndoLeavesNothingBehind) {
+  World world(1);
+  const auto prefix_cache = policy("prefix-cache");
+  Chooser chooser(*prefix_cache, world.columns, world.index);
+  const auto blocks = chain(1, 20);
+  world.query.blocks = blocks;
+  world.query.prompt_tokens = 100;
+  auto pick = chooser.pick(world.query, world.random);
+  EXPECT_GT(world.index.stats().entries, 0u);
+  chooser.undo(*pick, blocks);
+  EXPECT_EQ(world.columns.in_flight(0), 0u);
+  EXPECT_EQ(world.columns.prompt_tokens_in_flight(0), 0u);
+  EXPECT_EQ(world.columns.prompt_tokens_given(0), 0u);
+  EXPECT_EQ(world.index.stats().entries, 0u);
+}
+
+TEST(Chooser, FinishKeepsTheRecordAndTheTokensGiven) {
+  World world(1);
+  const auto prefix_cache = policy("prefix-cache");
+  Chooser chooser(*prefix_cache, world.columns, world.index);
+  const auto blocks = chain(1, 20);
+  world.query.blocks = blocks;
+  world.query.prompt_tokens = 100;
+  auto pick = chooser.pick(world.query, world.random);
+  chooser.first_byte(*pick);
+  chooser.first_byte(*pick);
+  EXPECT_EQ(world.columns.prompt_tokens_in_flight(0), 0u);
+  EXPECT_EQ(world.columns.in_flight(0), 1u);
+  chooser.finish(*pick);
+  EXPECT_EQ(world.columns.in_flight(0), 0u);
+  EXPECT_EQ(world.columns.prompt_tokens_given(0), 100u);
+  EXPECT_EQ(world.index.stats().entries, cache_index::PrefixIndex::entries_for(20));
+}
+
+TEST(Chooser, EndingAReservationTwiceIsNoticedAndHarmless) {
+  World world(1);
+  const auto random = policy("random");
+  Chooser chooser(*random, world.columns, world.index);
+  auto kept = chooser.pick(world.query, world.random);
+  auto pick = chooser.pick(world.query, world.random);
+  const uint64_t bugs = base::soft_checks_failed();
+  chooser.finish(*pick);
+  chooser.undo(*pick, {});
+  EXPECT_EQ(base::soft_checks_failed(), bugs + 1);
+  EXPECT_EQ(world.columns.in_flight(0), 1u);
+  chooser.finish(*kept);
+}
+
+TEST(Chooser, PoliciesThatIgnorePrefixesDoNotFillTheIndex) {
+  for (const std::string_view name : {"round-robin", "random", "least-request"}) {
+    World world(2);
+    const auto without = policy(name);
+    Chooser chooser(*without, world.columns, world.index);
+    const auto blocks = chain(1, 20);
+    world.query.blocks = blocks;
+    auto pick = chooser.pick(world.query, world.random);
+    chooser.finish(*pick);
+    EXPECT_EQ(world.index.stats().entries, 0u) << name;
+  }
+}
+
+TEST(Chooser, ExplainsWhyAndWhatTheOthersScored) {
+  World world(12);
+  const auto blocks = chain(1, 10);
+  world.hold(3, blocks);
+  world.hold(4, testing::Blocks(blocks.begin(), blocks.begin() + 5));
+  for (Slot slot = 0; slot < 12; ++slot) world.load(slot, slot % 3);
+  world.columns.set_health(0, Health::kDown);
+  const auto prefix_cache = policy("prefix-cache");
+  Chooser chooser(*prefix_cache, world.columns, world.index);
+  world.query.blocks = blocks;
+  auto pick = chooser.pick(world.query, world.random);
+  const Explanation why = chooser.explain(world.query, *pick, world.random);
+  EXPECT_EQ(why.policy, "prefix-cache");
+  EXPECT_EQ(why.reason, Reason::kHoldsPrefix);
+  EXPECT_EQ(why.candidates, 12u);
+  EXPECT_EQ(why.filtered, 1u);
+  EXPECT_EQ(why.blocks, 10u);
+  ASSERT_EQ(why.scorer_count, 2u);
+  EXPECT_EQ(why.scorers[0], "load");
+  EXPECT_EQ(why.scorers[1], "prefix");
+  EXPECT_EQ(why.chosen.slot, 3u);
+  EXPECT_EQ(why.chosen.scores[0], 0.0F);
+  EXPECT_EQ(why.chosen.scores[1], 1.0F);
+  ASSERT_EQ(why.other_count, Explanation::kOthersMax);
+  EXPECT_EQ(why.others[0].slot, 4u);
+  EXPECT_EQ(why.others[0].scores[1], 0.5F);
+  EXPECT_EQ(why.others[1].slot, 6u);
+  chooser.finish(*pick);
+}
+
+// Whatever the state of the world: a pick is a candidate that filters allow, and after all
+// reservations have ended, the columns say so.
+TEST(Chooser, RandomWorldsKeepTheRules) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    base::Random random(seed);
+    const auto slots = static_cast<uint32_t>(1 + random.below(40));
+    World world(slots);
+    const auto chosen_policy = policy(Policy::names()[random.below(Policy::names().size())]);
+    Chooser chooser(*chosen_policy, world.columns, world.index);
+    std::vector<std::pair<Reservation, testing::Blocks>> open;
+    for (int step = 0; step < 100; ++step) {
+      const auto touched = static_cast<Slot>(random.below(slots));
+      if (random.below(4) == 0) {
+        world.columns.set_health(touched, static_cast<Health>(random.below(3)));
+      }
+      std::vector<Slot> tried;
+      for (uint64_t n = random.below(4); n > 1; --n) {
+        tried.push_back(static_cast<Slot>(random.below(slots)));
+      }
+      const auto blocks = chain(random.below(5), random.below(60), 8, random.below(3));
+      world.query = {.model = world.table.find("m"),
+                     .blocks = blocks,
+                     .prompt_tokens = static_cast<uint32_t>(random.below(5'000)),
+                     .tried = tried};
+      bool ready = false;
+      bool suspect = false;
+      for (uint32_t i = 0; i < slots; ++i) {
+        const auto slot = static_cast<Slot>(i);
+        if (std::find(tried.begin(), tried.end(), slot) != tried.end()) continue;
+        ready |= world.columns.health(slot) == Health::kReady;
+        suspect |= world.columns.health(slot) == Health::kSuspect;
+      }
+      const auto pick = chooser.pick(world.query, random);
+      ASSERT_EQ(pick.has_value(), ready || suspect) << "seed " << seed;
+      if (!pick) continue;
+      ASSERT_LT(pick->slot(), slots);
+      ASSERT_EQ(std::find(tried.begin(), tried.end(), pick->slot()), tried.end());
+      ASSERT_EQ(world.columns.health(pick->slot()), ready ? Health::kReady : Health::kSuspect);
+      open.emplace_back(*pick, blocks);
+      while (open.size() > random.below(20)) {
+        std::swap(open[random.below(open.size())], open.back());
+        auto& [reservation, prompt] = open.back();
+        if (random.below(2) == 0) chooser.first_byte(reservation);
+        random.below(3) == 0 ? chooser.undo(reservation, prompt) : chooser.finish(reservation);
+        open.pop_back();
+      }
+    }
+    for (auto& [reservation, prompt] : open) chooser.finish(reservation);
+    std::vector<Slot> all;
+    for (uint32_t i = 0; i < slots; ++i) {
+      all.push_back(static_cast<Slot>(i));
+      ASSERT_EQ(world.columns.in_flight(all.back()), 0u) << "seed " << seed;
+      ASSERT_EQ(world.columns.prompt_tokens_in_flight(all.back()), 0u) << "seed " << seed;
+    }
+    world.index.retire(all);
+    ASSERT_EQ(world.index.stats().entries, 0u) << "seed " << seed;
+  }
+}
+
+TEST(Chooser, SameSeedSamePicks) {
+  const auto picks = [](uint64_t seed) {
+    World world(16);
+    const auto prefix_cache = policy("prefix-cache");
+    Chooser chooser(*prefix_cache, world.columns, world.index);
+    base::Random random(seed);
+    std::vector<Slot> out;
+    for (int i = 0; i < 200; ++i) {
+      const auto blocks = chain(random.below(20), 30);
+      world.query.blocks = blocks;
+      auto pick = chooser.pick(world.query, random);
+      out.push_back(pick->slot());
+      if (i % 3 != 0) chooser.finish(*pick);
+    }
+    return out;
+  };
+  EXPECT_EQ(picks(7), picks(7));
+  EXPECT_NE(picks(7), picks(8));
+}
+
+TEST(Chooser, ShardsShareOneSetOfColumns) {
+  World world(3);
+  const auto prefix_cache = policy("prefix-cache");
+  std::vector<std::thread> shards;
+  for (uint64_t shard = 0; shard < 4; ++shard) {
+    shards.emplace_back([&, shard] {
+      Chooser chooser(*prefix_cache, world.columns, world.index);
+      base::Random random(shard);
+      for (int i = 0; i < 2'000; ++i) {
+        const auto blocks = chain(random.below(3), 20);
+        const Query query{.model = world.table.find("m"), .blocks = blocks, .prompt_tokens = 10};
+        auto pick = chooser.pick(query, random);
+        if (i % 2 == 0) {
+          chooser.finish(*pick);
+        } else {
+          chooser.undo(*pick, blocks);
+        }
+      }
+    });
+  }
+  for (std::thread& shard : shards) shard.join();
+  uint64_t given = 0;
+  for (Slot slot = 0; slot < 3; ++slot) {
+    EXPECT_EQ(world.columns.in_flight(slot), 0u);
+    given += world.columns.prompt_tokens_given(slot);
+  }
+  EXPECT_EQ(given, 4u * 1'000 * 10);
+}
+
+}  // namespace
+}  // namespace fairlead::pick

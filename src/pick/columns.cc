@@ -1,0 +1,91 @@
+#include "pick/columns.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace fairlead::pick {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+template <class T>
+std::unique_ptr<std::atomic<T>[]> column(uint32_t slots) {
+  return std::make_unique<std::atomic<T>[]>(slots);
+}
+
+// Subtracts; a counter that would fall below zero is a bug of the caller and stays at zero.
+template <class T>
+void subtract(std::atomic<T>& counter, T amount) {
+  const T before = counter.fetch_sub(amount, kRelaxed);
+  SOFT_CHECK(before >= amount, "a load counter went below zero");
+  if (before < amount) counter.fetch_add(amount - before, kRelaxed);
+}
+
+}  // namespace
+
+Columns::Columns(uint32_t slots)
+    : slots_(slots),
+      in_flight_(column<uint32_t>(slots)),
+      foreign_(column<uint32_t>(slots)),
+      prompt_tokens_(column<uint64_t>(slots)),
+      given_(column<uint64_t>(slots)),
+      running_(column<uint32_t>(slots)),
+      waiting_(column<uint32_t>(slots)),
+      kv_usage_(column<float>(slots)),
+      scraped_at_(column<int64_t>(slots)),
+      health_(column<Health>(slots)) {}
+
+void Columns::open(Slot slot, std::span<const Slot> peers) {
+  SOFT_CHECK(in_flight(slot) == 0, "a slot was handed on with requests in flight");
+  uint64_t given = 0;
+  for (size_t i = 0; i < peers.size(); ++i) {
+    const uint64_t peer = prompt_tokens_given(peers[i]);
+    given = i == 0 ? peer : std::min(given, peer);
+  }
+  in_flight_[slot].store(0, kRelaxed);
+  prompt_tokens_[slot].store(0, kRelaxed);
+  given_[slot].store(given, kRelaxed);
+  set_scraped(slot, Scraped{}, 0);
+  set_health(slot, Health::kReady);
+}
+
+void Columns::begin(Slot slot, uint32_t prompt_tokens) {
+  in_flight_[slot].fetch_add(1, kRelaxed);
+  prompt_tokens_[slot].fetch_add(prompt_tokens, kRelaxed);
+  given_[slot].fetch_add(prompt_tokens, kRelaxed);
+}
+
+void Columns::prompt_done(Slot slot, uint32_t prompt_tokens) {
+  subtract<uint64_t>(prompt_tokens_[slot], prompt_tokens);
+}
+
+void Columns::end(Slot slot) { subtract<uint32_t>(in_flight_[slot], 1); }
+
+void Columns::take_back_given(Slot slot, uint32_t prompt_tokens) {
+  subtract<uint64_t>(given_[slot], prompt_tokens);
+}
+
+void Columns::set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_max) {
+  running_[slot].store(sample.running, kRelaxed);
+  waiting_[slot].store(sample.waiting, kRelaxed);
+  kv_usage_[slot].store(sample.kv_usage, kRelaxed);
+  scraped_at_[slot].store(sample.at.time_since_epoch().count(), kRelaxed);
+  const uint32_t all = sample.running + sample.waiting;
+  foreign_[slot].store(all > in_flight_max ? all - in_flight_max : 0, kRelaxed);
+}
+
+Scraped Columns::scraped(Slot slot) const {
+  return {.running = read(running_, slot),
+          .waiting = read(waiting_, slot),
+          .kv_usage = read(kv_usage_, slot),
+          .at = base::TimePoint(base::Nanos(read(scraped_at_, slot)))};
+}
+
+void Columns::set_health(Slot slot, Health health) {
+  const Health before = health_[slot].exchange(health, kRelaxed);
+  if (before == Health::kReady && health != Health::kReady) unready_.fetch_add(1, kRelaxed);
+  if (before != Health::kReady && health == Health::kReady) unready_.fetch_sub(1, kRelaxed);
+}
+
+}  // namespace fairlead::pick

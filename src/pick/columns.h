@@ -1,0 +1,90 @@
+// What changes about replicas all the time: load, what was scraped, health. One flat column of
+// relaxed atomics for each, indexed by slot, shared by all shards; a pick reads a column from front
+// to back and tolerates values that are a moment old.
+//
+// Threads: any. A slot belongs to one replica from open() until the owner of the replicas hands it
+// to another one, which it may do only when nothing is in flight there and no table names it.
+// Traffic functions are called by way of Chooser, which pairs them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/clock.h"
+#include "cache_index/prefix_index.h"
+
+namespace fairlead::pick {
+
+using cache_index::Slot;
+
+enum class Health : uint8_t {
+  kReady,
+  kSuspect,  // something failed or fell silent: used only if nothing is ready
+  kDown,     // known not to serve: not used
+};
+
+struct Scraped {
+  uint32_t running = 0;
+  uint32_t waiting = 0;
+  float kv_usage = 0;  // 0 to 1
+  base::TimePoint at{};
+};
+
+class Columns {
+ public:
+  explicit Columns(uint32_t slots);
+
+  uint32_t slots() const { return slots_; }
+  // Clears the slot for a new replica: ready, idle, and as if it had been given as many prompt
+  // tokens as the replica of `peers` that was given fewest, so that it is not flooded to catch up.
+  void open(Slot slot, std::span<const Slot> peers);
+
+  // Traffic. Prompt tokens count as in flight until the first byte of the answer.
+  void begin(Slot slot, uint32_t prompt_tokens);
+  void prompt_done(Slot slot, uint32_t prompt_tokens);
+  void end(Slot slot);
+  void take_back_given(Slot slot, uint32_t prompt_tokens);
+
+  uint32_t in_flight(Slot slot) const { return read(in_flight_, slot); }
+  uint64_t prompt_tokens_in_flight(Slot slot) const { return read(prompt_tokens_, slot); }
+  uint64_t prompt_tokens_given(Slot slot) const { return read(given_, slot); }
+
+  // Requests of this router and, as far as scraping tells, of others.
+  uint32_t load(Slot slot) const { return in_flight(slot) + read(foreign_, slot); }
+
+  // `in_flight_max` is the most that was in flight here while the sample was taken: what the engine
+  // has beyond it came from elsewhere.
+  void set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_max);
+  // The sample is too old to act upon; it stays readable.
+  void set_stale(Slot slot) { foreign_[slot].store(0, std::memory_order_relaxed); }
+  Scraped scraped(Slot slot) const;
+
+  Health health(Slot slot) const { return read(health_, slot); }
+  void set_health(Slot slot, Health health);
+  // How many slots are not ready: while it is zero nobody needs to look.
+  uint32_t unready() const { return unready_.load(std::memory_order_relaxed); }
+
+ private:
+  template <class T>
+  using Column = std::unique_ptr<std::atomic<T>[]>;
+  template <class T>
+  static T read(const Column<T>& column, Slot slot) {
+    return column[slot].load(std::memory_order_relaxed);
+  }
+
+  uint32_t slots_;
+  Column<uint32_t> in_flight_;
+  Column<uint32_t> foreign_;
+  Column<uint64_t> prompt_tokens_;
+  Column<uint64_t> given_;
+  Column<uint32_t> running_;
+  Column<uint32_t> waiting_;
+  Column<float> kv_usage_;
+  Column<int64_t> scraped_at_;
+  Column<Health> health_;
+  std::atomic<uint32_t> unready_{0};
+};
+
+}  // namespace fairlead::pick

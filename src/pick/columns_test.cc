@@ -1,0 +1,86 @@
+#include "pick/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace fairlead::pick {
+namespace {
+
+TEST(Columns, CountARequestFromItsPickToItsEnd) {
+  Columns columns(4);
+  columns.begin(2, 100);
+  columns.begin(2, 50);
+  EXPECT_EQ(columns.in_flight(2), 2u);
+  EXPECT_EQ(columns.prompt_tokens_in_flight(2), 150u);
+  columns.prompt_done(2, 100);
+  columns.end(2);
+  EXPECT_EQ(columns.in_flight(2), 1u);
+  EXPECT_EQ(columns.prompt_tokens_in_flight(2), 50u);
+  EXPECT_EQ(columns.prompt_tokens_given(2), 150u);
+  EXPECT_EQ(columns.in_flight(1), 0u);
+}
+
+TEST(Columns, ACounterNeverGoesBelowZero) {
+  Columns columns(1);
+  const uint64_t bugs = base::soft_checks_failed();
+  columns.end(0);
+  columns.begin(0, 5);
+  columns.prompt_done(0, 9);
+  EXPECT_EQ(columns.in_flight(0), 1u);
+  EXPECT_EQ(columns.prompt_tokens_in_flight(0), 0u);
+  EXPECT_EQ(base::soft_checks_failed(), bugs + 2);
+}
+
+TEST(Columns, LoadHasWhatTheEngineHasBeyondOurs) {
+  Columns columns(1);
+  columns.begin(0, 0);
+  columns.begin(0, 0);
+  columns.set_scraped(0, {.running = 4, .waiting = 3, .kv_usage = 0.5F}, 2);
+  EXPECT_EQ(columns.load(0), 7u);
+  columns.end(0);
+  EXPECT_EQ(columns.load(0), 6u);
+  columns.set_scraped(0, {.running = 1}, 2);  // ours on the way: not negative
+  EXPECT_EQ(columns.load(0), 1u);
+}
+
+TEST(Columns, AStaleSampleCountsForNothingButStaysReadable) {
+  Columns columns(1);
+  columns.set_scraped(0, {.running = 9, .kv_usage = 0.25F, .at = base::TimePoint(base::Nanos(7))},
+                      0);
+  columns.set_stale(0);
+  EXPECT_EQ(columns.load(0), 0u);
+  EXPECT_EQ(columns.scraped(0).running, 9u);
+  EXPECT_EQ(columns.scraped(0).kv_usage, 0.25F);
+  EXPECT_EQ(columns.scraped(0).at, base::TimePoint(base::Nanos(7)));
+}
+
+TEST(Columns, KnowWhetherAllAreReady) {
+  Columns columns(3);
+  EXPECT_EQ(columns.unready(), 0u);
+  columns.set_health(0, Health::kSuspect);
+  columns.set_health(0, Health::kDown);
+  columns.set_health(1, Health::kDown);
+  EXPECT_EQ(columns.unready(), 2u);
+  columns.set_health(0, Health::kReady);
+  columns.set_health(0, Health::kReady);
+  EXPECT_EQ(columns.unready(), 1u);
+  columns.open(1, {});
+  EXPECT_EQ(columns.unready(), 0u);
+}
+
+TEST(Columns, ANewReplicaStartsWithTheTokensOfTheOneGivenFewest) {
+  Columns columns(3);
+  columns.begin(0, 700);
+  columns.begin(1, 300);
+  columns.open(2, std::array<Slot, 2>{0, 1});
+  EXPECT_EQ(columns.prompt_tokens_given(2), 300u);
+  columns.begin(2, 50);
+  columns.prompt_done(2, 50);
+  columns.end(2);
+  columns.open(2, {});
+  EXPECT_EQ(columns.prompt_tokens_given(2), 0u);
+}
+
+}  // namespace
+}  // namespace fairlead::pick

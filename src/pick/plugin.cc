@@ -1,0 +1,28 @@
+#include "pick/plugin.h"
+
+namespace fairlead::pick {
+
+Scratch::Scratch(uint32_t slots) : scores(kScorersMax, Scores(slots, 0.0F)), depths(slots) {
+  candidates.reserve(slots);
+  shortlist.reserve(slots);
+}
+
+std::string_view to_string(Reason reason) {
+  switch (reason) {
+    case Reason::kTurn:
+      return "turn";
+    case Reason::kDrawn:
+      return "drawn";
+    case Reason::kLeastLoaded:
+      return "least-loaded";
+    case Reason::kHoldsPrefix:
+      return "holds-prefix";
+    case Reason::kPrefixCold:
+      return "prefix-cold";
+    case Reason::kHolderTooBusy:
+      return "holder-too-busy";
+  }
+  return "unknown";
+}
+
+}  // namespace fairlead::pick

@@ -1,0 +1,95 @@
+// What a pick is made of. Filters take candidates away, scorers fill one column each, a picker
+// chooses by the columns it asked for. Plugins are immutable and shared by all shards; what a pick
+// needs for itself lies in the shard's Scratch. None of them allocates once the scratch is warm.
+//
+// To add one: pick/<filters|scorers|pickers>/<name>.h, .cc and _test.cc, and a line in register.cc.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "cache_index/prefix_index.h"
+#include "pick/columns.h"
+#include "pick/table.h"
+
+namespace fairlead::pick {
+
+// A request as far as the choice of a replica is concerned.
+struct Query {
+  const Model* model = nullptr;
+  std::span<const uint64_t> blocks;  // of the prompt, see cache_index/prefix_hasher.h
+  uint32_t prompt_tokens = 0;        // an estimate will do
+  std::span<const Slot> tried;       // replicas where this request has failed already
+};
+
+// One score for each slot; entries of slots that are no candidates mean nothing. Starts at zero,
+// and only the scorer whose column it is writes to it.
+using Scores = std::vector<float>;
+
+inline constexpr size_t kScorersMax = 4;
+
+struct Scratch {
+  explicit Scratch(uint32_t slots);
+
+  std::vector<Slot> candidates;
+  std::vector<Scores> scores;   // one for each scorer of the policy, in its picker's order
+  std::vector<Slot> shortlist;  // free for the picker
+  cache_index::Depths depths;   // set by the prefix scorer
+};
+
+struct Context {
+  const Query& query;
+  const Columns& columns;
+  const cache_index::PrefixIndex& index;
+  base::Random& random;
+  Scratch& scratch;
+};
+
+// Why the picker chose as it did.
+enum class Reason : uint8_t {
+  kTurn,         // round-robin
+  kDrawn,        // random
+  kLeastLoaded,  // no better reason applied
+  kHoldsPrefix,
+  kPrefixCold,     // least loaded, because nobody holds enough of the prompt
+  kHolderTooBusy,  // least loaded, because every holder is past the load bound
+};
+std::string_view to_string(Reason reason);
+
+struct Pick {
+  Slot slot = 0;
+  Reason reason = Reason::kLeastLoaded;
+};
+
+class Filter {
+ public:
+  virtual ~Filter() = default;
+  virtual std::string_view name() const = 0;
+  // Removes from scratch.candidates, keeping their order.
+  virtual void apply(const Context& context) const = 0;
+};
+
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  virtual std::string_view name() const = 0;
+  // Sets the entry of each candidate.
+  virtual void score(const Context& context, Scores& scores) const = 0;
+};
+
+class Picker {
+ public:
+  virtual ~Picker() = default;
+  virtual std::string_view name() const = 0;
+  // The columns it reads, in order: scratch.scores[i] comes from the i-th. At most kScorersMax.
+  virtual std::span<const std::string_view> scorers() const = 0;
+  // At least one candidate is there.
+  virtual Pick pick(const Context& context) const = 0;
+  // Whether it would rather have `a` than `b`, for the explanation's list of others.
+  virtual bool prefers(const Context& context, Slot a, Slot b) const = 0;
+};
+
+}  // namespace fairlead::pick
