@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "codec/text_run.h"
@@ -32,6 +33,12 @@ int hex4(const char* p) {
   }
   return value;
 }
+
+constexpr std::array<bool, 256> kIsSimpleEscape = [] {
+  std::array<bool, 256> table{};
+  for (const char c : std::string_view("\"\\/bfnrt")) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
 
 char unescaped(char c) {
   switch (c) {
@@ -126,21 +133,12 @@ bool JsonScanner::finish() {
   return at_ == end_ || fail("unexpected bytes after the value");
 }
 
-bool JsonScanner::escape(const char*& p) {
-  const char* const start = p;
-  if (end_ - p >= 2) {
-    const char c = p[1];
-    if (c == 'u' && end_ - p >= 6 && hex4(p + 2) >= 0) {
-      p += 6;
-      return true;
-    }
-    if (c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
-        c == 't') {
-      p += 2;
-      return true;
-    }
+bool JsonScanner::unicode_escape(const char*& p) {
+  if (end_ - p >= 6 && p[1] == 'u' && hex4(p + 2) >= 0) {
+    p += 6;
+    return true;
   }
-  at_ = start;
+  at_ = p;
   return fail("invalid escape in a string");
 }
 
@@ -158,7 +156,11 @@ bool JsonScanner::string(JsonText& out) {
       return fail("control character in a string");
     }
     out.escaped = true;
-    if (!escape(p)) return false;
+    if (end_ - p >= 2 && kIsSimpleEscape[static_cast<unsigned char>(p[1])]) {
+      p += 2;
+    } else if (!unicode_escape(p)) {
+      return false;
+    }
   }
   out.raw = std::string_view(first, static_cast<size_t>(p - first));
   at_ = p + 1;

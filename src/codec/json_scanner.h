@@ -71,7 +71,7 @@ class JsonScanner {
   bool leave() { return ++depth_left_ != 0; }
   bool number();
   bool literal(std::string_view word);
-  bool escape(const char*& p);
+  bool unicode_escape(const char*& p);
 
   const char* begin_;
   const char* at_;

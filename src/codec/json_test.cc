@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "codec/text_run.h"
 
 namespace fairlead::codec {
 namespace {
@@ -146,6 +147,23 @@ TEST(JsonString, EscapesWhatMustBeAndNothingElse) {
   std::string out;
   append_json_string(out, std::string("a\"\\/\b\f\n\r\t\x01\x1f\x7f é 漢 😀") + '\0');
   EXPECT_EQ(out, "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f é 漢 😀\\u0000\"");
+}
+
+TEST(TextRun, StopsAtTheFirstByteThatEndsTheRunWhateverTheAlignment) {
+  base::Random random(4);
+  for (int round = 0; round < 200'000; ++round) {
+    std::string bytes(random.below(60), 'a');
+    for (char& c : bytes) {
+      if (random.below(16) == 0) c = static_cast<char>(random.below(256));
+    }
+    const char* const end = bytes.data() + bytes.size();
+    const char* text = bytes.data();
+    while (text != end && !ends_run<RunOf::kText>(static_cast<unsigned char>(*text))) ++text;
+    const char* ascii = bytes.data();
+    while (ascii != end && !ends_run<RunOf::kAscii>(static_cast<unsigned char>(*ascii))) ++ascii;
+    ASSERT_EQ(skip_run<RunOf::kText>(bytes.data(), end), text);
+    ASSERT_EQ(skip_run<RunOf::kAscii>(bytes.data(), end), ascii);
+  }
 }
 
 TEST(JsonString, AnyBytesGiveValidJsonAndValidTextRoundTrips) {

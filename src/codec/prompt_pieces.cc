@@ -36,7 +36,8 @@ class Walk {
 
   bool messages(std::string_view value) {
     if (!value.starts_with('[')) return text(value);
-    return each_item(value, [this](std::string_view item) { return message(item); });
+    JsonScanner in(value);
+    return in.array([&] { return message(in, value); });
   }
 
   // A string, a list of token ids, or a list of either.
@@ -109,12 +110,16 @@ class Walk {
     return type.equals("text") || type.equals("input_text") || type.equals("output_text");
   }
 
-  bool message(std::string_view value) {
-    if (!value.starts_with('{')) return text(value);
+  // Reads the message in place: its content, most of the body, is passed over only once.
+  bool message(JsonScanner& in, std::string_view list) {
+    if (in.peek() != '{') {
+      std::string_view value;
+      return in.skip(value) && text(value);
+    }
     std::string_view role;
     std::string_view body;
     std::string_view calls;
-    JsonScanner in(value);
+    const size_t start = in.offset();
     in.object([&](const JsonText& key) {
       std::string_view member;
       if (!in.skip(member)) return false;
@@ -123,7 +128,7 @@ class Walk {
       if (key.equals("tool_calls")) calls = member;
       return true;
     });
-    if (!role.starts_with('"')) return other(value);
+    if (!role.starts_with('"')) return other(list.substr(start, in.offset() - start));
     return yield(PieceKind::kRole, inside(role)) && content(body) && other(calls);
   }
 

@@ -1,8 +1,10 @@
 // How far a run of ordinary string bytes goes: the inner loop of every JSON string read or written,
-// 16 bytes a step where SSE2 is at hand.
+// 16 bytes a step where SSE2 is at hand, else 8.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -18,6 +20,19 @@ enum class RunOf {
 template <RunOf kind>
 inline bool ends_run(unsigned char c) {
   return c == '"' || c == '\\' || c < 0x20 || (kind == RunOf::kAscii && c >= 0x80);
+}
+
+// The top bit of each byte of the word that ends the run; above the first such byte it may be
+// wrong.
+template <RunOf kind>
+inline uint64_t run_ends(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kTops = 0x8080808080808080;
+  const uint64_t quote = word ^ (kOnes * '"');
+  const uint64_t backslash = word ^ (kOnes * '\\');
+  const uint64_t control = (word - kOnes * 0x20) & ~word;
+  const uint64_t ends = control | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
+  return (kind == RunOf::kAscii ? ends | word : ends) & kTops;
 }
 
 #if defined(__SSE2__)
@@ -44,6 +59,14 @@ inline const char* skip_run(const char* p, const char* end) {
     p += 16;
   }
 #endif
+  static_assert(std::endian::native == std::endian::little);
+  while (end - p >= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, p, 8);
+    const uint64_t ends = run_ends<kind>(word);
+    if (ends != 0) return p + std::countr_zero(ends) / 8;
+    p += 8;
+  }
   while (p != end && !ends_run<kind>(static_cast<unsigned char>(*p))) ++p;
   return p;
 }

@@ -1,12 +1,15 @@
 #include "codec/yaml.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <optional>
+#include <sstream>
 
 namespace fairlead::codec {
 namespace {
@@ -63,52 +66,126 @@ Json plain_scalar(const std::string& text) {
   return Json::string(text);
 }
 
-class Converter {
+// Builds the tree from the parser's events. After the first error it ignores what comes, so memory
+// stays within the limits whatever the text holds.
+class TreeBuilder final : public YAML::EventHandler {
  public:
-  Result<Json> convert(const YAML::Node& node, size_t depth) {
-    const uint32_t line = line_of(node.Mark());
-    if (depth > kYamlDepthMax) return error_at(line, "nested too deeply");
-    if (++nodes_ > kYamlNodesMax) return error_at(line, "too many values");
-    Result<Json> json = convert_any(node, depth);
-    if (json && json->line() == 0) json->set_line(line);
-    return json;
+  const std::optional<base::Error>& error() const { return error_; }
+  Json take() { return std::move(root_); }
+  uint32_t document_line() const { return document_line_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { document_line_ = line_of(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (fits(mark, open_.size())) add(mark, anchor, Json());
   }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (takes_key()) {
+      open_.back().key = text;
+      open_.back().key_line = line_of(mark);
+      return;
+    }
+    // "?" is the tag of a plain scalar; "!" that of a quoted one.
+    if (!fits(mark, open_.size())) return;
+    add(mark, anchor, tag == "?" ? plain_scalar(text) : Json::string(text));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto it = anchored_.find(anchor);
+    // The parser knows the name, so its value is not complete yet.
+    if (it == anchored_.end()) return fail(line_of(mark), "an alias within its own anchor");
+    if (tree_fits(mark, it->second, open_.size())) add(mark, YAML::NullAnchor, it->second);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor, FrameKind::kSequence);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor, FrameKind::kMap);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
 
  private:
-  Result<Json> convert_any(const YAML::Node& node, size_t depth) {
-    if (node.IsSequence()) return sequence(node, depth);
-    if (node.IsMap()) return mapping(node, depth);
-    if (!node.IsScalar()) return Json();
-    // "?" is the tag of a plain scalar; "!" that of a quoted one.
-    if (node.Tag() == "?" || node.Tag().empty()) return plain_scalar(node.Scalar());
-    return Json::string(node.Scalar());
-  }
-
-  Result<Json> sequence(const YAML::Node& node, size_t depth) {
+  enum class FrameKind : uint8_t { kSequence, kMap };
+  struct Frame {
+    FrameKind kind;
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
     std::vector<Json> items;
-    for (const YAML::Node& child : node) {
-      Result<Json> item = convert(child, depth + 1);
-      if (!item) return item;
-      items.push_back(std::move(*item));
-    }
-    return Json::array(std::move(items));
+    std::vector<Json::Member> members;
+    std::optional<std::string> key;
+    uint32_t key_line = 0;
+  };
+
+  void fail(uint32_t line, std::string_view why) {
+    if (!error_) error_ = error_at(line, why);
   }
 
-  Result<Json> mapping(const YAML::Node& node, size_t depth) {
-    std::vector<Json::Member> members;
-    std::vector<std::string_view> keys;
-    for (const auto& entry : node) {
-      const uint32_t line = line_of(entry.first.Mark());
-      if (!entry.first.IsScalar()) return error_at(line, "a key must be a scalar");
-      Result<Json> value = convert(entry.second, depth + 1);
-      if (!value) return value;
-      value->set_line(line);
-      members.emplace_back(entry.first.Scalar(), std::move(*value));
+  bool takes_key() const {
+    return !error_ && !open_.empty() && open_.back().kind == FrameKind::kMap && !open_.back().key;
+  }
+
+  // Counts one value at the given depth.
+  bool fits(const YAML::Mark& mark, size_t depth) {
+    if (depth > kYamlDepthMax) fail(line_of(mark), "nested too deeply");
+    if (++nodes_ > kYamlNodesMax) fail(line_of(mark), "too many values");
+    return !error_;
+  }
+
+  // Counts all values of a tree about to be copied.
+  bool tree_fits(const YAML::Mark& mark, const Json& json, size_t depth) {
+    if (!fits(mark, depth)) return false;
+    for (const Json& item : json.items()) {
+      if (!tree_fits(mark, item, depth + 1)) return false;
     }
-    if (auto repeated = first_repeated(members)) {
-      return error_at(repeated->second.line(), fmt::format("'{}' is repeated", repeated->first));
+    for (const auto& [key, value] : json.members()) {
+      if (!tree_fits(mark, value, depth + 1)) return false;
     }
-    return Json::object(std::move(members));
+    return true;
+  }
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor, FrameKind kind) {
+    if (error_) return;
+    if (takes_key()) return fail(line_of(mark), "a key must be a scalar");
+    if (!fits(mark, open_.size())) return;
+    open_.push_back({kind, mark, anchor, {}, {}, {}, 0});
+  }
+
+  void close() {
+    if (error_) return;
+    Frame frame = std::move(open_.back());
+    open_.pop_back();
+    if (const Json::Member* repeated = first_repeated(frame.members)) {
+      return fail(repeated->second.line(), fmt::format("'{}' is repeated", repeated->first));
+    }
+    add(frame.mark, frame.anchor,
+        frame.kind == FrameKind::kMap ? Json::object(std::move(frame.members))
+                                      : Json::array(std::move(frame.items)));
+  }
+
+  // Takes in a value that fits() has counted.
+  void add(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
+    if (error_) return;
+    if (takes_key()) return fail(line_of(mark), "a key must be a scalar");
+    value.set_line(line_of(mark));
+    if (anchor != YAML::NullAnchor) {
+      if (!tree_fits(mark, value, 0)) return;
+      anchored_.insert_or_assign(anchor, value);
+    }
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().kind == FrameKind::kSequence) {
+      open_.back().items.push_back(std::move(value));
+    } else {
+      value.set_line(open_.back().key_line);
+      open_.back().members.emplace_back(std::move(*open_.back().key), std::move(value));
+      open_.back().key.reset();
+    }
   }
 
   static const Json::Member* first_repeated(const std::vector<Json::Member>& members) {
@@ -122,7 +199,12 @@ class Converter {
     return it == sorted.end() ? nullptr : *(it + 1);
   }
 
+  Json root_;
+  uint32_t document_line_ = 0;
+  std::vector<Frame> open_;
+  std::map<YAML::anchor_t, Json> anchored_;
   size_t nodes_ = 0;
+  std::optional<base::Error> error_;
 };
 
 }  // namespace
@@ -133,14 +215,20 @@ Result<Json> parse_yaml(std::string_view text) {
         0, fmt::format("{} bytes are more than {}", text.size(), base::to_string(kYamlBytesMax)));
   }
   if (!valid_utf8(text)) return error_at(0, "invalid UTF-8");
+  std::istringstream stream{std::string(text)};
   // yaml-cpp reports by exceptions; they end here.
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty()) return Json();
-    if (documents.size() > 1) {
-      return error_at(line_of(documents[1].Mark()), "only one document is allowed");
+    YAML::Parser parser(stream);
+    TreeBuilder tree;
+    parser.HandleNextDocument(tree);
+    if (tree.error()) return *tree.error();
+    Json root = tree.take();
+    // Not LoadAll: it never ends on text such as ",a", of which the parser makes empty documents
+    // without moving on.
+    if (parser.HandleNextDocument(tree)) {
+      return error_at(tree.document_line(), "only one document is allowed");
     }
-    return Converter().convert(documents[0], 0);
+    return root;
   } catch (const YAML::Exception& e) {
     return error_at(line_of(e.mark), e.msg);
   }

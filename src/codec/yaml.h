@@ -18,7 +18,7 @@ namespace fairlead::codec {
 
 inline constexpr base::Bytes kYamlBytesMax{8u << 20};
 inline constexpr size_t kYamlDepthMax = 64;
-inline constexpr size_t kYamlNodesMax = 200'000;  // after expansion, so that aliases cannot explode
+inline constexpr size_t kYamlNodesMax = 200'000;  // with all copies that anchors and aliases make
 
 // An empty document is null. Errors name the line.
 base::Result<Json> parse_yaml(std::string_view text);

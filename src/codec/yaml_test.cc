@@ -28,6 +28,12 @@ TEST(Yaml, KnowsTheLineOfEveryValue) {
   EXPECT_EQ(tree->find("b")->find("c")->items()[1].line(), 5u);
 }
 
+TEST(Yaml, TextThatTheParserCannotPassIsRefused) {
+  EXPECT_FALSE(parse_yaml(",a"));
+  EXPECT_FALSE(parse_yaml("a: 1\n]\n"));
+  EXPECT_FALSE(parse_yaml("}"));
+}
+
 TEST(Yaml, EmptyDocumentIsNull) {
   EXPECT_EQ(as_json(""), "null");
   EXPECT_EQ(as_json("# only a comment\n"), "null");
@@ -36,8 +42,9 @@ TEST(Yaml, EmptyDocumentIsNull) {
 TEST(Yaml, ErrorsNameTheLine) {
   EXPECT_EQ(as_json("a: 1\nb: [1\nc: 2\n").substr(0, 10), "YAML line ");
   EXPECT_EQ(as_json("a: 1\nb: 2\na: 3\n"), "YAML line 3: 'a' is repeated");
-  EXPECT_EQ(as_json("a: 1\n---\nb: 2\n"), "YAML line 3: only one document is allowed");
+  EXPECT_EQ(as_json("a: 1\n---\nb: 2\n"), "YAML line 2: only one document is allowed");
   EXPECT_EQ(as_json("? [1]\n: 2\n"), "YAML line 1: a key must be a scalar");
+  EXPECT_EQ(as_json("a: &x [*x]\n"), "YAML line 1: an alias within its own anchor");
   EXPECT_EQ(as_json("a: *nowhere\n").substr(0, 12), "YAML line 1:");
   EXPECT_EQ(as_json("a: \xff\n"), "YAML: invalid UTF-8");
 }
