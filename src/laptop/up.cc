@@ -1,11 +1,11 @@
 #include "laptop/up.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -306,6 +306,7 @@ int run(const LaptopConfig& config) {
     fmt::print(stderr, "fairlead up: {}\n", lock.error().describe());
     return 1;
   }
+  rt::block_signals({SIGINT, SIGTERM, SIGCHLD});
   rt::Loop loop;
   Laptop laptop(loop, config);
   const auto result = loop.block_on(laptop.run());
