@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/float_text.h"
 #include "codec/json.h"
 #include "codec/text_run.h"
 #include "codec/utf8.h"
@@ -117,9 +118,7 @@ JsonWriter& JsonWriter::unsigned_integer(uint64_t value) {
 JsonWriter& JsonWriter::number(double value) {
   if (!std::isfinite(value)) return null();
   separate();
-  const size_t start = out_.size();
-  append_number(out_, value);
-  if (out_.find_first_of(".e", start) == std::string::npos) out_.append(".0");
+  base::append_float(out_, value);
   return *this;
 }
 
