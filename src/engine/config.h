@@ -17,7 +17,7 @@ namespace fairlead::engine {
 // Bounds that no flag moves.
 inline constexpr base::Bytes kRequestBodyMax{64u << 20};
 inline constexpr uint32_t kChoicesMax = 128;  // n times prompts
-inline constexpr size_t kStopStringsMax = 16;
+inline constexpr int64_t kLogprobsMax = 256;  // alternatives of a token that are made up
 
 struct EngineConfig {
   std::string host;  // empty: all interfaces
