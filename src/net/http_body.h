@@ -44,6 +44,8 @@ class BodyDecoder {
   // No chunk so far had extensions and there were no trailers: the raw bytes may be passed on as
   // they are.
   bool plain() const { return plain_; }
+  // Chunked: no chunk is begun and not ended.
+  bool between_chunks() const { return ended_ || state_ == Chunk::kSize; }
   BodyKind kind() const { return kind_; }
 
  private:

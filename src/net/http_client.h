@@ -41,10 +41,11 @@ class ClientConnection {
   rt::Task<base::Result<std::string_view>> read_body(base::TimePoint deadline);
   bool body_ended() const { return decoder_.ended(); }
 
-  // For relays: what has been read and not consumed, and the decoder to take it apart with.
+  // For relays: what has been read and not consumed, and where more comes from.
   Buffer& input() { return in_; }
-  BodyDecoder& decoder() { return decoder_; }
   ByteStream& stream() { return *stream_; }
+  // A relay has read the body to its end by itself.
+  void mark_body_ended() { decoder_ = BodyDecoder(); }
 
   // The answer is complete, nothing is left over and the peer keeps the connection open.
   bool reusable() const {

@@ -1,0 +1,95 @@
+// AnswerFilter: what of an engine's answer goes to the client, in which framing. Pure: bytes in,
+// pieces out.
+//
+// The usual read is one or more whole chunks of whole events with nothing to cut: its bytes are
+// passed on as they are, framing included, after two byte searches. Otherwise events are put
+// together again: the chunk that only carries the usage we asked for is cut out, and an event that
+// is not complete yet waits for its rest, so that the client's stream always stands between two
+// events when the engine breaks off.
+//
+//   AnswerFilter filter({.body = head.body, .length = head.content_length, .events = true});
+//   auto taken = filter.take(bytes, pieces);    // show what was not consumed again, in front
+//   if (taken.status == AnswerFilter::Status::kEnd) ...
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/sse.h"
+#include "net/http_body.h"
+
+namespace fairlead::router {
+
+class AnswerFilter {
+ public:
+  enum class Client : uint8_t { kChunked, kPlain };  // kPlain: counted, or until close
+
+  struct Options {
+    net::BodyKind body = net::BodyKind::kNone;
+    uint64_t length = 0;
+    bool events = false;     // text/event-stream
+    bool cut_usage = false;  // the client did not ask for the usage chunk
+    Client client = Client::kChunked;
+  };
+
+  enum class Status : uint8_t { kMore, kEnd, kError };
+  struct Taken {
+    Status status = Status::kMore;
+    size_t consumed = 0;
+  };
+
+  explicit AnswerFilter(const Options& options);
+
+  // Appends to `out` what goes to the client: views of `bytes` and of this filter, valid until the
+  // next call. Call with what was left and more until kEnd.
+  Taken take(std::string_view bytes, std::vector<iovec>& out);
+  // The engine closed the connection: kEnd if that is how its answer ends, else kError.
+  Status close(std::vector<iovec>& out);
+  // The engine broke off a stream of events that had begun: ends it with an error event and [DONE].
+  void break_off(std::string_view error_json, std::vector<iovec>& out);
+
+  // The last usage that the answer reported.
+  const std::optional<codec::Usage>& usage() const { return usage_; }
+  const Options& options() const { return options_; }
+  // The body ended in order.
+  bool ended() const { return ended_; }
+
+ private:
+  struct Decoded {
+    net::BodyDecoder::Status status = net::BodyDecoder::Status::kMore;
+    size_t consumed = 0;
+    bool began_between_chunks = true;
+    bool whole_events = true;  // every piece of data ends with an event
+  };
+  Decoded decode(std::string_view bytes);
+  bool passes_as_is(std::string_view bytes, const Decoded& decoded) const;
+  void take_events(std::vector<iovec>& out);
+  void take_data(std::vector<iovec>& out);
+  void emit_data(std::string_view data, std::vector<iovec>& out);
+  void emit_end(std::vector<iovec>& out);
+  void note_usage(std::string_view bytes);
+  void keep_tail(std::string_view data);
+
+  Options options_;
+  net::BodyDecoder decoder_;
+  codec::SseSplitter splitter_;
+  bool splitting_ = true;  // until an event is too large to hold
+  bool ended_ = false;
+  std::vector<std::string_view> data_;  // of the bytes being taken
+  std::string events_;
+  std::string chunk_size_;
+  std::string tail_;
+  std::optional<codec::Usage> usage_;
+};
+
+// Does the data begin with an event that is an error object with a 5xx code (or none)? Nothing
+// until the first event is complete; not an error once `data` exceeds what a first event may hold.
+enum class FirstEvent : uint8_t { kIncomplete, kError, kGood };
+FirstEvent classify_first_event(std::string_view data);
+
+}  // namespace fairlead::router

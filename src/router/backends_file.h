@@ -1,0 +1,44 @@
+// --backends-file: a YAML file that lists the back ends.
+//
+//   backends:
+//     - http://10.0.0.1:8000
+//     - http://engines.example.svc:8000     # each address of a name is one replica
+//
+// An empty list is allowed: back ends may come later.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "net/address.h"
+
+namespace fairlead::router {
+
+inline constexpr base::Bytes kBackendsFileBytesMax{1u << 20};
+
+// Errors name the line.
+base::Result<std::vector<net::HostPort>> parse_backends(std::string_view text);
+
+// Notices changes by content, so it does not matter how the file is replaced (a symbolic link that
+// moves, as in a ConfigMap, included). Reads the disk: for the control loop.
+class BackendsFile {
+ public:
+  explicit BackendsFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  // The back ends if the content is another one than at the last call; an error only once for the
+  // same content or cause.
+  base::Result<std::optional<std::vector<net::HostPort>>> changed();
+
+ private:
+  base::Result<std::string> read() const;
+
+  std::string path_;
+  std::optional<std::string> last_;  // content, or the reason why there is none
+};
+
+}  // namespace fairlead::router

@@ -1,0 +1,98 @@
+#include "router/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cache_index/prefix_index.h"
+#include "codec/reflect.h"
+#include "net/address.h"
+#include "pick/policy.h"
+
+namespace fairlead::router {
+
+using codec::Field;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
+BOOST_DESCRIBE_STRUCT(RouterConfig, (),
+                      (backend, backends_file, policy, host, port, metrics_port, loops,
+                       connect_timeout, first_byte_timeout, chunk_timeout, request_timeout,
+                       head_timeout, idle_timeout, drain_delay, drain_timeout, body_bytes_max,
+                       held_bytes_max, index_bytes_max, backends_max, allow_explain, ask_usage,
+                       forward_authorization, backend_api_key_file, access_log, log_level, seed))
+
+auto fields_of(const RouterConfig*) {
+  using C = RouterConfig;
+  return std::tuple{
+      Field<&C::backend>{
+          .doc = "an engine: http://HOST:PORT; repeat the flag for more. A name with several "
+                 "addresses is as many replicas"},
+      Field<&C::backends_file>{.doc = "a YAML file that lists them, read again when it changes"},
+      Field<&C::policy>{.doc = "how a replica is picked",
+                        .one_of = "round-robin|random|least-request|prefix-cache"},
+      Field<&C::host>{.doc = "the address to listen on"},
+      Field<&C::port>{.doc = "the port for clients"},
+      Field<&C::metrics_port>{
+          .doc = "the port of /metrics, /healthz and /readyz, served even when the other is busy"},
+      Field<&C::loops>{.doc = "event loops; 0: one a usable CPU", .max = 256U},
+      Field<&C::connect_timeout>{.doc = "until an engine takes the connection",
+                                 .min = milliseconds(1)},
+      Field<&C::first_byte_timeout>{
+          .doc = "until an engine's first body byte: queueing and prefill", .min = milliseconds(1)},
+      Field<&C::chunk_timeout>{.doc = "how long a begun answer may be silent",
+                               .min = milliseconds(1)},
+      Field<&C::request_timeout>{
+          .doc = "for a request altogether", .min = milliseconds(1), .max = hours(24 * 365)},
+      Field<&C::head_timeout>{.doc = "for a client to send a request's head",
+                              .min = milliseconds(1)},
+      Field<&C::idle_timeout>{.doc = "how long a client's connection may idle",
+                              .min = milliseconds(1)},
+      Field<&C::drain_delay>{
+          .doc = "after SIGTERM: how long requests are still taken while /readyz says no"},
+      Field<&C::drain_timeout>{.doc = "then: how long requests under way may take"},
+      Field<&C::body_bytes_max>{.doc = "largest request body; 413 past it"},
+      Field<&C::held_bytes_max>{
+          .doc = "all request bodies held together; 503 past it. 0: a quarter of the memory limit"},
+      Field<&C::index_bytes_max>{.doc = "memory of the prefix index",
+                                 .min = cache_index::PrefixIndexOptions::kBytesMin},
+      Field<&C::backends_max>{.doc = "most replicas at one time",
+                              .min = 1U,
+                              .max = cache_index::PrefixIndexOptions::kSlotsMax},
+      Field<&C::allow_explain>{
+          .doc = "answer requests that carry x-fairlead-explain: 1 with the reasons of the pick"},
+      Field<&C::ask_usage>{
+          .doc = "ask engines for the usage of streams, for metrics and log; what the client did "
+                 "not ask for is cut out again"},
+      Field<&C::forward_authorization>{.doc = "pass clients' Authorization on to engines"},
+      Field<&C::backend_api_key_file>{.doc = "a file with the key to show to engines"},
+      Field<&C::access_log>{.doc = "one line a request on standard output"},
+      Field<&C::log_level>{.doc = "least level of the log on standard error",
+                           .one_of = "debug|info|warn|error|off"},
+      Field<&C::seed>{.doc = "seed of random choices, to repeat a run; 0: from the system"}};
+}
+
+const codec::StructInfo& info_of(const RouterConfig*) { return codec::describe<RouterConfig>(); }
+
+base::Result<> validate(const RouterConfig& config) {
+  if (config.backend.empty() == config.backends_file.empty()) {
+    return base::invalid_argument(
+        config.backend.empty()
+            ? "no back end: give --backend http://HOST:PORT (repeatable) or --backends-file FILE"
+            : "--backend and --backends-file are both given: choose one");
+  }
+  for (const std::string& url : config.backend) {
+    const auto parsed = net::parse_backend_url(url);
+    if (!parsed) return parsed.error().wrap("--backend");
+  }
+  const auto names = pick::Policy::names();
+  if (std::find(names.begin(), names.end(), config.policy) == names.end()) {
+    return base::invalid_argument(
+        fmt::format("--policy: '{}' is none of {}", config.policy, fmt::join(names, ", ")));
+  }
+  return {};
+}
+
+}  // namespace fairlead::router

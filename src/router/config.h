@@ -1,0 +1,52 @@
+// The configuration of `fairlead router`; every member is a flag (see config.cc for their meaning).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "codec/described.h"
+
+namespace fairlead::router {
+
+enum class AccessLogFormat : uint8_t { kText, kJson, kOff };
+
+struct RouterConfig {
+  std::vector<std::string> backend;
+  std::string backends_file;
+  std::string policy = "prefix-cache";
+  std::string host = "0.0.0.0";
+  uint16_t port = 8080;
+  uint16_t metrics_port = 9090;
+  uint32_t loops = 0;
+
+  base::Nanos connect_timeout = std::chrono::seconds(1);
+  base::Nanos first_byte_timeout = std::chrono::seconds(300);
+  base::Nanos chunk_timeout = std::chrono::seconds(60);
+  base::Nanos request_timeout = std::chrono::hours(1);
+  base::Nanos head_timeout = std::chrono::seconds(10);
+  base::Nanos idle_timeout = std::chrono::seconds(75);
+  base::Nanos drain_delay = std::chrono::seconds(5);
+  base::Nanos drain_timeout = std::chrono::seconds(60);
+
+  base::Bytes body_bytes_max{64ULL << 20};
+  base::Bytes held_bytes_max{0};
+  base::Bytes index_bytes_max{16ULL << 20};
+  uint32_t backends_max = 1024;
+
+  bool allow_explain = false;
+  bool ask_usage = true;
+  bool forward_authorization = false;
+  std::string backend_api_key_file;
+  AccessLogFormat access_log = AccessLogFormat::kText;
+  std::string log_level = "info";
+  uint64_t seed = 0;
+};
+
+const codec::StructInfo& info_of(const RouterConfig* config);
+// What no single field can tell: that there are back ends, that the policy exists.
+base::Result<> validate(const RouterConfig& config);
+
+}  // namespace fairlead::router

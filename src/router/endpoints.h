@@ -1,0 +1,30 @@
+// What the router serves, by path and method. Pure.
+#pragma once
+
+#include <string_view>
+
+namespace fairlead::router {
+
+enum class EndpointKind : uint8_t {
+  kUnknown,
+  kHealthz,
+  kReadyz,
+  kModels,
+  kJson,       // relayed; the body is JSON and names the model
+  kMultipart,  // relayed; the body is a form with a field `model`
+};
+
+struct Endpoint {
+  std::string_view path;
+  EndpointKind kind = EndpointKind::kUnknown;
+  std::string_view method = {};  // the one that is allowed
+};
+
+// kUnknown for anything else.
+const Endpoint& find_endpoint(std::string_view path);
+
+// The value of the field `name` of a multipart/form-data body; empty if there is none.
+std::string_view form_field(std::string_view content_type, std::string_view body,
+                            std::string_view name);
+
+}  // namespace fairlead::router

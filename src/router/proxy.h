@@ -1,0 +1,116 @@
+// Proxy: one request from a client to a replica and its answer back.
+//
+//   scan the body -> find the model -> hash the prompt -> [pick -> send -> wait for the first byte]
+//   -> relay -> account
+//
+// The bracket may run again on another replica until the first body byte has come: after a failed
+// connection, a 5xx, an error as first event, or when the control loop says that the replica has
+// fallen silent; within the retry budget. An engine's 4xx is an answer. Lives in the frame of its
+// handler, on the shard's loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/body_scan.h"
+#include "net/http_server.h"
+#include "protocol/errors.h"
+#include "router/answer_filter.h"
+#include "router/endpoints.h"
+#include "router/shard.h"
+
+namespace fairlead::router {
+
+class Proxy {
+ public:
+  Proxy(Shard& shard, net::Exchange& exchange, EndpointKind kind);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  rt::Task<void> run();
+
+ private:
+  // How an attempt that did not answer the client failed.
+  struct Failure {
+    FailureKind kind = FailureKind::kConnect;
+    rt::CancelReason cancelled = rt::CancelReason::kNone;
+    base::Error error;
+    bool stale_connection = false;  // an idle connection that the engine had closed meanwhile
+  };
+  using AttemptResult = std::optional<Failure>;  // nothing: the client has its answer
+  enum class Progress : uint8_t { kGo, kStop };
+
+  // Before the first attempt.
+  rt::Task<Progress> understand();
+  std::optional<protocol::ApiError> read_body();
+  rt::Task<const pick::Model*> find_model();
+  void hash_prompt();
+  void build_body();
+
+  // An attempt.
+  rt::Task<void> attempt_until_answered();
+  bool pick_replica();
+  rt::Task<AttemptResult> attempt();
+  rt::Task<AttemptResult> send_and_wait(rt::Scope& scope, net::ClientConnection& connection,
+                                        bool reused);
+  rt::Task<base::Result<>> wait_for_first_byte(net::ClientConnection& connection);
+  bool is_bad_answer(net::ClientConnection& connection) const;
+  bool take_retry(FailureKind kind);
+  bool another_candidate() const;
+  void build_head();
+  Failure failure(FailureKind kind, const rt::Scope& scope, base::Error error) const;
+
+  // The answer.
+  rt::Task<void> relay(rt::Scope& scope, net::ClientConnection& connection);
+  rt::Task<base::Result<>> relay_body(rt::Scope& scope, net::ClientConnection& connection,
+                                      AnswerFilter& filter);
+  rt::Task<bool> send_to_client();
+  rt::Task<void> broke_off(AnswerFilter& filter, const base::Error& error);
+  AnswerFilter::Options begin_answer(const net::ResponseHead& head);
+  rt::Task<void> answer_error(protocol::ApiError error,
+                              std::optional<std::chrono::seconds> retry_after);
+  rt::Task<void> answer_failure(const Failure& failure);
+  std::string explain_json(const pick::Explanation& explanation) const;
+  void account();
+
+  rt::Loop& loop() const { return shard_.loop(); }
+
+  Shard& shard_;
+  net::Exchange& exchange_;
+  EndpointKind kind_;
+  base::TimePoint began_;
+  base::WallTime began_wall_;
+
+  std::string request_id_;
+  codec::BodyScan scan_;
+  std::string model_name_;
+  std::string body_with_edits_;
+  std::string_view body_;  // as sent to engines
+  bool cut_usage_ = false;
+  bool explains_ = false;
+  std::string explanation_;
+
+  std::shared_ptr<const Snapshot> snapshot_;
+  pick::Query query_;
+  std::vector<pick::Slot> tried_;
+  std::optional<pick::Reservation> reservation_;
+  std::shared_ptr<const Backend> backend_;
+  uint32_t attempts_ = 0;
+
+  std::string head_out_;       // to the engine, then to the client
+  std::vector<iovec> pieces_;  // being sent to the client
+  std::string unsent_;         // of a client that does not keep up
+  std::string carry_;          // read from the engine and not consumed
+
+  bool client_failed_ = false;  // it has gone, or does not read
+  int status_ = 0;
+  std::string_view outcome_ = "ok";
+  base::TimePoint first_byte_{};
+  uint64_t bytes_out_ = 0;
+  std::optional<codec::Usage> usage_;
+};
+
+}  // namespace fairlead::router

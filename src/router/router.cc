@@ -1,0 +1,243 @@
+#include "router/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/machine.h"
+
+namespace fairlead::router {
+namespace {
+
+constexpr uint64_t kHeldShareOfMemory = 4;
+
+base::Bytes held_limit(const RouterConfig& config) {
+  if (config.held_bytes_max.count > 0) return config.held_bytes_max;
+  return base::Bytes(base::memory_limit().count / kHeldShareOfMemory);
+}
+
+base::Result<std::string> read_key(const std::string& path) {
+  const auto failed = [&path](std::string_view why) {
+    return base::invalid_argument(fmt::format("--backend-api-key-file {}: {}", path, why));
+  };
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return failed("cannot be read");
+  char text[4096];
+  const size_t n = std::fread(text, 1, sizeof text, file);
+  std::fclose(file);
+  std::string key(text, n);
+  while (!key.empty() && (key.back() == '\n' || key.back() == '\r' || key.back() == ' '))
+    key.pop_back();
+  const bool visible =
+      std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  if (key.empty() || n == sizeof text || !visible)
+    return failed("must hold one key of visible characters");
+  return key;
+}
+
+std::string_view health_name(pick::Health health) {
+  switch (health) {
+    case pick::Health::kReady:
+      return "ready";
+    case pick::Health::kSuspect:
+      return "suspect";
+    case pick::Health::kDown:
+      return "down";
+  }
+  return "down";
+}
+
+}  // namespace
+
+Router::Router(RouterConfig config, net::Network& control,
+               std::unique_ptr<const pick::Policy> policy)
+    : config_(std::move(config)),
+      control_(control),
+      policy_(std::move(policy)),
+      columns_(config_.backends_max),
+      index_({.bytes_max = config_.index_bytes_max, .slots = config_.backends_max}),
+      registry_({.shards = config_.loops}),
+      metrics_(registry_, FAIRLEAD_VERSION, policy_->name()),
+      held_bodies_(held_limit(config_)) {}
+
+Router::~Router() = default;
+
+base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Network& control,
+                                                   obs::Logger& log, obs::Sink access_sink) {
+  CHECK(config.loops > 0, "the number of loops is known");
+  if (const base::Result<> valid = validate(config); !valid) return valid.error();
+  std::string authorization;
+  if (!config.backend_api_key_file.empty()) {
+    const base::Result<std::string> key = read_key(config.backend_api_key_file);
+    if (!key) return key.error();
+    authorization = "Bearer " + *key;
+  }
+  base::Result<std::unique_ptr<const pick::Policy>> policy = pick::Policy::make(config.policy, {});
+  if (!policy) return policy.error();
+  std::unique_ptr<Router> router(new Router(std::move(config), control, std::move(*policy)));
+  if (router->config_.access_log != AccessLogFormat::kOff) {
+    const bool json = router->config_.access_log == AccessLogFormat::kJson;
+    const bool virtual_time = control.loop().is_virtual();
+    router->access_log_.emplace(
+        std::move(access_sink),
+        obs::AccessLogOptions{.shards = router->config_.loops,
+                              .format = json ? obs::LineFormat::kJson : obs::LineFormat::kText,
+                              .interval = virtual_time
+                                              ? base::Nanos(0)
+                                              : base::Nanos(std::chrono::milliseconds(200))});
+  }
+  router->backends_ = std::make_unique<BackendControl>(control, router->columns_, router->index_,
+                                                       log, router->backend_options());
+  if (const base::Result<> loaded = router->backends_->load(); !loaded) return loaded.error();
+  router->shared_.reset(
+      new SharedState{.config = router->config_,
+                      .policy = *router->policy_,
+                      .columns = router->columns_,
+                      .index = router->index_,
+                      .metrics = router->metrics_,
+                      .access_log = router->access_log_ ? &*router->access_log_ : nullptr,
+                      .log = log,
+                      .held_bodies = router->held_bodies_,
+                      .failures = *router->backends_,
+                      .backend_authorization = std::move(authorization)});
+  router->register_callbacks();
+  return router;
+}
+
+BackendOptions Router::backend_options() const {
+  BackendOptions options;
+  options.backends_file = config_.backends_file;
+  for (const std::string& url : config_.backend)
+    options.backends.push_back(*net::parse_backend_url(url));
+  return options;
+}
+
+Shard& Router::add_shard(net::Network& network) {
+  base::Random seeds(config_.seed == 0 ? base::random_seed() : config_.seed + shards_.size());
+  shards_.push_back(std::make_unique<Shard>(network, *shared_, shards_.size(), seeds.next()));
+  backends_->add_shard(*shards_.back());
+  return *shards_.back();
+}
+
+void Router::register_callbacks() {
+  registry_.callback(obs::MetricType::kGauge, "fairlead_reservations",
+                     "Picks that have not ended yet.", {}, [this](obs::Samples& samples) {
+                       uint64_t total = 0;
+                       for (uint32_t slot = 0; slot < columns_.slots(); ++slot) {
+                         total += columns_.in_flight(static_cast<pick::Slot>(slot));
+                       }
+                       samples.add({}, static_cast<double>(total));
+                     });
+  registry_.callback(
+      obs::MetricType::kGauge, "fairlead_backend_state", "1 for the state that a replica is in.",
+      {"backend", "state"}, [this](obs::Samples& samples) {
+        for (const BackendStatus& status : backends_->status()) {
+          for (const auto health :
+               {pick::Health::kReady, pick::Health::kSuspect, pick::Health::kDown}) {
+            samples.add({status.name, health_name(health)}, status.health == health ? 1 : 0);
+          }
+        }
+      });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_backend_requests_in_flight",
+                     "Requests at a replica.", {"backend"}, [this](obs::Samples& samples) {
+                       for (const BackendStatus& status : backends_->status()) {
+                         samples.add({status.name}, columns_.in_flight(status.slot));
+                       }
+                     });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_backend_metrics_age_seconds",
+                     "Since a replica's metrics last changed; absent where it has none.",
+                     {"backend"}, [this](obs::Samples& samples) {
+                       for (const BackendStatus& status : backends_->status()) {
+                         if (status.metrics_age)
+                           samples.add({status.name}, base::to_seconds(*status.metrics_age));
+                       }
+                     });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_prefix_index_entries",
+                     "Pairs of block and replica in the prefix index.", {},
+                     [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(index_.stats().entries));
+                     });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_prefix_index_entries_limit",
+                     "Room of the prefix index.", {}, [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(index_.stats().entries_max));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_prefix_index_evictions_total",
+                     "Pairs given up for newer ones.", {}, [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(index_.stats().evictions));
+                     });
+  registry_.callback(
+      obs::MetricType::kGauge, "fairlead_held_body_bytes", "Request bodies held.", {},
+      [this](obs::Samples& samples) { samples.add({}, static_cast<double>(held_bodies_.used())); });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_held_body_bytes_limit",
+                     "Bound of request bodies held.", {}, [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(held_bodies_.limit()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_access_log_dropped_total",
+                     "Access log lines lost to full buffers.", {}, [this](obs::Samples& samples) {
+                       samples.add({},
+                                   access_log_ ? static_cast<double>(access_log_->dropped()) : 0);
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_backends_refused_total",
+                     "Addresses that found no free slot.", {}, [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(backends_->refused_total()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_backends_file_errors_total",
+                     "Reloads of the back-ends file that failed.", {},
+                     [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(backends_->file_errors_total()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_bugs_total",
+                     "Assertions that failed and were survived.", {}, [](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(base::soft_checks_failed()));
+                     });
+}
+
+base::Result<> Router::listen_metrics(const net::Address& address) {
+  net::Handler& handler = *this;
+  metrics_server_ = std::make_unique<net::HttpServer>(
+      control_, handler, net::ServerOptions{.body_bytes_max = base::Bytes(0)});
+  return metrics_server_->listen(address, net::PortSharing::kExclusive);
+}
+
+rt::Task<void> Router::run_control() {
+  rt::Scope& scope = co_await rt::current_scope();
+  rt::TaskGroup group(scope);
+  group.spawn(backends_->run());
+  if (metrics_server_ != nullptr) group.spawn(metrics_server_->run());
+  shared_->ready.store(true, std::memory_order_relaxed);
+  static_cast<void>(co_await group.join());
+}
+
+std::string Router::exposition() const {
+  std::string text;
+  registry_.expose(text);
+  return text;
+}
+
+rt::Task<void> Router::handle(net::Exchange& exchange) {
+  const std::string_view path = exchange.request().path;
+  if (path == "/metrics") {
+    const std::string text = exposition();
+    static_cast<void>(co_await exchange.respond(
+        {200, obs::Registry::content_type(obs::Style::kPrometheus), {}}, text));
+  } else if (path == "/healthz") {
+    static_cast<void>(co_await exchange.respond({200, "text/plain", {}}, "ok\n"));
+  } else if (path == "/readyz") {
+    const bool ready = shared_->ready.load(std::memory_order_relaxed);
+    static_cast<void>(co_await exchange.respond({ready ? 200 : 503, "text/plain", {}},
+                                                ready ? "ok\n" : "draining\n"));
+  } else {
+    static_cast<void>(co_await exchange.respond({404, "text/plain", {}},
+                                                "here are /metrics, /healthz and /readyz\n"));
+  }
+}
+
+net::Refusal Router::refusal(int status, std::string_view message) {
+  return {.status = status,
+          .body = std::string(message) + "\n",
+          .content_type = "text/plain",
+          .extra_fields = {}};
+}
+
+}  // namespace fairlead::router

@@ -1,0 +1,65 @@
+// Router: everything of a router but its threads. The control part (back ends, metrics port) runs
+// on one loop, each shard on a loop that may be the same one: tests run a whole router, its engines
+// and its clients on one virtual loop.
+//
+//   auto router = Router::make(config, control_network, log, access_sink);
+//   (*router)->add_shard(network);                       // config.loops times, then
+//   group.spawn((*router)->run_control());  other.spawn(shard.run());
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "obs/sink.h"
+#include "router/backend_control.h"
+#include "router/shard.h"
+
+namespace fairlead::router {
+
+class Router final : private net::Handler {
+ public:
+  // `config.loops` must be the number of shards that will be added, at least 1.
+  static base::Result<std::unique_ptr<Router>> make(RouterConfig config, net::Network& control,
+                                                    obs::Logger& log, obs::Sink access_sink);
+  ~Router() override;
+
+  // Before run_control().
+  Shard& add_shard(net::Network& network);
+  base::Result<> listen_metrics(const net::Address& address);
+  net::Address metrics_address() const { return metrics_server_->address(); }
+
+  // Until its scope is cancelled; ready from the first turn on.
+  rt::Task<void> run_control();
+  // Any thread: /readyz says no from now on.
+  void not_ready() { shared_->ready.store(false, std::memory_order_relaxed); }
+
+  std::string exposition() const;
+  const pick::Columns& columns() const { return columns_; }
+  const RouterConfig& config() const { return config_; }
+  std::vector<std::unique_ptr<Shard>>& shards() { return shards_; }
+
+ private:
+  Router(RouterConfig config, net::Network& control, std::unique_ptr<const pick::Policy> policy);
+  BackendOptions backend_options() const;
+  void register_callbacks();
+
+  rt::Task<void> handle(net::Exchange& exchange) override;
+  net::Refusal refusal(int status, std::string_view message) override;
+
+  RouterConfig config_;
+  net::Network& control_;
+  std::unique_ptr<const pick::Policy> policy_;
+  pick::Columns columns_;
+  cache_index::PrefixIndex index_;
+  obs::Registry registry_;
+  RouterMetrics metrics_;
+  net::ByteBudget held_bodies_;
+  std::optional<obs::AccessLog> access_log_;
+  std::unique_ptr<BackendControl> backends_;
+  std::unique_ptr<SharedState> shared_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
+};
+
+}  // namespace fairlead::router

@@ -1,0 +1,223 @@
+#include "router/shard.h"
+
+#include <fmt/format.h>
+
+#include "protocol/errors.h"
+#include "router/endpoints.h"
+#include "router/proxy.h"
+
+namespace fairlead::router {
+namespace {
+
+constexpr auto kTick = std::chrono::seconds(1);
+constexpr size_t kSnapshotWaitSeconds = 5;
+
+net::ServerOptions server_options(SharedState& shared) {
+  const RouterConfig& config = shared.config;
+  net::ServerOptions options;
+  options.body_bytes_max = config.body_bytes_max;
+  options.head_timeout = config.head_timeout;
+  options.idle_timeout = config.idle_timeout;
+  options.held_bodies = &shared.held_bodies;
+  return options;
+}
+
+net::Refusal refuse(int status, std::string message, std::string type, std::string code,
+                    std::string extra_fields = {}) {
+  net::Refusal refusal;
+  refusal.status = status;
+  protocol::append_error(refusal.body, {.status = status,
+                                        .message = std::move(message),
+                                        .type = std::move(type),
+                                        .code = std::move(code)});
+  refusal.extra_fields = std::move(extra_fields);
+  return refusal;
+}
+
+}  // namespace
+
+Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t seed)
+    : network_(network),
+      shared_(shared),
+      index_(index),
+      metrics_(shared.metrics, index),
+      chooser_(shared.policy, shared.columns, shared.index),
+      random_(seed),
+      hasher_(cache_index::PrefixHasherOptions{}),
+      retry_budget_({.floor_per_second = 10.0 / std::max(1U, shared.config.loops)}),
+      traffic_(shared.columns.slots()),
+      snapshot_(std::make_shared<const Snapshot>(std::span<const pick::Table::Replica>())),
+      pools_(shared.columns.slots()),
+      waiting_(new rt::List<Waiting>[shared.columns.slots()]),
+      read_room_(new char[kReadRoomBytes]),
+      server_(network, *this, server_options(shared)) {}
+
+rt::Task<void> Shard::run() {
+  rt::Scope& scope = co_await rt::current_scope();
+  rt::TaskGroup background(scope);
+  background.spawn(tick());
+  background.spawn(enforce_drain());
+  co_await server_.run();
+  background.cancel(rt::CancelReason::kShutdown);
+  static_cast<void>(co_await background.join());
+  // Idle connections belong to this loop.
+  pools_.clear();
+  ended_.store(true, std::memory_order_release);
+}
+
+void Shard::drain(base::Nanos timeout) {
+  loop().post([this, timeout] {
+    drain_deadline_ = base::after(loop().now(), timeout);
+    server_.stop_accepting();
+    server_.drain();
+    drain_started_.notify_all();
+  });
+}
+
+rt::Task<void> Shard::enforce_drain() {
+  while (drain_deadline_ == base::kNever) {
+    if (co_await drain_started_.wait() == rt::WaitStatus::kCancelled) co_return;
+  }
+  static_cast<void>(co_await server_.drained(drain_deadline_));
+}
+
+// Idle connections to engines are closed in time and gauges follow.
+rt::Task<void> Shard::tick() {
+  for (;;) {
+    metrics_.connections.set(static_cast<double>(server_.connections()));
+    const rt::WaitStatus status = co_await rt::sleep_until(base::after(loop().now(), kTick));
+    if (status == rt::WaitStatus::kCancelled) break;
+    for (Pool& pool : pools_) {
+      if (pool.connections != nullptr) pool.connections->sweep();
+    }
+  }
+  metrics_.connections.set(0);
+}
+
+std::optional<net::Refusal> Shard::check(const net::RequestHead& head) {
+  std::optional<net::Refusal> refusal;
+  const Endpoint& endpoint = find_endpoint(head.path);
+  if (endpoint.kind == EndpointKind::kUnknown) {
+    refusal = refuse(404, fmt::format("Unknown path {}.", head.path), "invalid_request_error",
+                     "not_found");
+  } else if (head.method != endpoint.method &&
+             !(head.method == "HEAD" && endpoint.method == "GET")) {
+    refusal = refuse(
+        405, fmt::format("Method {} is not allowed here, only {}.", head.method, endpoint.method),
+        "invalid_request_error", "method_not_allowed",
+        fmt::format("Allow: {}\r\n", endpoint.method));
+  } else if (head.upgrade) {
+    refusal =
+        refuse(501, "Upgrades are not supported.", "invalid_request_error", "not_implemented");
+  } else if (endpoint.method == "POST") {
+    const std::string_view encoding = head.value("content-encoding");
+    if (!encoding.empty() && !net::equals_ignoring_case(encoding, "identity")) {
+      refusal = refuse(
+          415,
+          "Compressed request bodies are not supported: send the body without Content-Encoding.",
+          "invalid_request_error", "unsupported_media_type");
+    }
+  }
+  if (refusal) metrics_.count_refused(refusal->status);
+  return refusal;
+}
+
+net::Refusal Shard::refusal(int status, std::string_view message) {
+  metrics_.count_refused(status);
+  std::string text(message);
+  if (status == 413) {
+    text = fmt::format("The request body is larger than {}.",
+                       to_string(shared_.config.body_bytes_max));
+  }
+  const bool server_side = status >= 500;
+  return refuse(status, std::move(text), server_side ? "server_error" : "invalid_request_error",
+                status == 413 ? "request_too_large"
+                : server_side ? "overloaded"
+                              : "bad_request",
+                status == 503 ? "Retry-After: 1\r\n" : "");
+}
+
+rt::Task<void> Shard::handle(net::Exchange& exchange) {
+  const Endpoint& endpoint = find_endpoint(exchange.request().path);
+  switch (endpoint.kind) {
+    case EndpointKind::kHealthz:
+      static_cast<void>(
+          co_await exchange.respond({200, "application/json", {}}, "{\"message\":\"ok\"}"));
+      break;
+    case EndpointKind::kReadyz: {
+      const bool ready = shared_.ready.load(std::memory_order_relaxed);
+      static_cast<void>(co_await exchange.respond(
+          {ready ? 200 : 503, "application/json", {}},
+          ready ? "{\"message\":\"router is ready\"}" : "{\"message\":\"router is not ready\"}"));
+      break;
+    }
+    case EndpointKind::kModels:
+      co_await answer_models(exchange);
+      break;
+    case EndpointKind::kJson:
+    case EndpointKind::kMultipart: {
+      Proxy proxy(*this, exchange, endpoint.kind);
+      co_await proxy.run();
+      break;
+    }
+    case EndpointKind::kUnknown:
+      break;  // check() has refused it
+  }
+}
+
+rt::Task<void> Shard::answer_models(net::Exchange& exchange) {
+  const base::TimePoint deadline =
+      base::after(loop().now(), std::chrono::seconds(kSnapshotWaitSeconds));
+  while (!snapshot_->settled) {
+    const rt::WaitStatus status = co_await snapshot_changed_.wait(deadline);
+    if (status == rt::WaitStatus::kCancelled) co_return;
+    if (status == rt::WaitStatus::kTimedOut) break;
+  }
+  const std::shared_ptr<const Snapshot> snapshot = snapshot_;
+  static_cast<void>(
+      co_await exchange.respond({200, "application/json", {}}, snapshot->models_json));
+}
+
+void Shard::install(std::shared_ptr<const Snapshot> snapshot) {
+  loop().post([this, snapshot = std::move(snapshot)]() mutable {
+    snapshot_ = std::move(snapshot);
+    for (size_t slot = 0; slot < pools_.size(); ++slot) {
+      Pool& pool = pools_[slot];
+      if (pool.backend != nullptr &&
+          (slot >= snapshot_->by_slot.size() || snapshot_->by_slot[slot] != pool.backend)) {
+        pool = {};
+      }
+    }
+    snapshot_changed_.notify_all();
+  });
+}
+
+void Shard::evacuate(pick::Slot slot) {
+  loop().post([this, slot] {
+    waiting_[slot].for_each(
+        [](Waiting& waiting) { waiting.scope.cancel(rt::CancelReason::kReplicaDown); });
+    if (pools_[slot].connections != nullptr) pools_[slot].connections->close_idle();
+  });
+}
+
+std::unique_ptr<net::ClientConnection> Shard::take_connection(
+    const std::shared_ptr<const Backend>& backend) {
+  Pool& pool = pools_[backend->slot];
+  if (pool.backend != backend) {
+    pool.backend = backend;
+    pool.connections =
+        std::make_unique<net::ConnectionPool>(network_, backend->address, net::PoolOptions{});
+  }
+  return pool.connections->take_idle();
+}
+
+void Shard::give_back(const Backend& backend, std::unique_ptr<net::ClientConnection> connection) {
+  Pool& pool = pools_[backend.slot];
+  if (pool.backend.get() == &backend) pool.connections->give_back(std::move(connection));
+}
+
+std::string Shard::new_request_id() {
+  return fmt::format("{:016x}{:016x}", random_.next(), random_.next());
+}
+
+}  // namespace fairlead::router

@@ -1,0 +1,123 @@
+// Shard: the data plane of one event loop. It accepts connections, picks replicas and relays
+// answers; it shares with other shards only what is immutable or atomic (SharedState).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "cache_index/prefix_hasher.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "obs/access_log.h"
+#include "obs/log.h"
+#include "pick/chooser.h"
+#include "router/backends.h"
+#include "router/config.h"
+#include "router/metrics.h"
+#include "router/retry_budget.h"
+
+namespace fairlead::router {
+
+// What all shards of a process share; outlives them.
+struct SharedState {
+  const RouterConfig& config;
+  const pick::Policy& policy;
+  pick::Columns& columns;
+  cache_index::PrefixIndex& index;
+  RouterMetrics& metrics;
+  obs::AccessLog* access_log;  // nullptr: off
+  obs::Logger& log;
+  net::ByteBudget& held_bodies;
+  FailureSink& failures;
+  std::string backend_authorization;  // value of the Authorization field for engines; may be empty
+  std::atomic<bool> ready{false};     // what /readyz says
+};
+
+// An attempt that waits for its first body byte; linked into its shard so that it can be told to
+// leave.
+struct Waiting : rt::ListNode {
+  explicit Waiting(rt::Scope& s) : scope(s) {}
+  rt::Scope& scope;
+};
+
+class Shard final : public net::Handler, public ShardControl {
+ public:
+  Shard(net::Network& network, SharedState& shared, size_t index, uint64_t seed);
+
+  base::Result<> listen(const net::Address& address, net::PortSharing sharing) {
+    return server_.listen(address, sharing);
+  }
+  net::Address address() const { return server_.address(); }
+  // Serves until the listener is closed and all connections have ended, or its scope is cancelled.
+  rt::Task<void> run();
+  net::HttpServer& server() { return server_; }
+  // Any thread. Closes the listener; what runs may take `timeout`. run() then returns, and ended()
+  // says so.
+  void drain(base::Nanos timeout);
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+
+  // net::Handler
+  std::optional<net::Refusal> check(const net::RequestHead& head) override;
+  rt::Task<void> handle(net::Exchange& exchange) override;
+  net::Refusal refusal(int status, std::string_view message) override;
+
+  // ShardControl: from the control loop.
+  void install(std::shared_ptr<const Snapshot> snapshot) override;
+  void evacuate(pick::Slot slot) override;
+  const Traffic& traffic() const override { return traffic_; }
+
+  // For proxied requests, on this shard's loop.
+  SharedState& shared() { return shared_; }
+  rt::Loop& loop() { return network_.loop(); }
+  size_t index() const { return index_; }
+  ShardMetrics& metrics() { return metrics_; }
+  pick::Chooser& chooser() { return chooser_; }
+  base::Random& random() { return random_; }
+  cache_index::PrefixHasher& hasher() { return hasher_; }
+  RetryBudget& retry_budget() { return retry_budget_; }
+  Traffic& own_traffic() { return traffic_; }
+  const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+  rt::WaitList& snapshot_changed() { return snapshot_changed_; }
+  net::Network& network() { return network_; }
+  // An idle connection to the replica, or nullptr; and one to be used again.
+  std::unique_ptr<net::ClientConnection> take_connection(
+      const std::shared_ptr<const Backend>& backend);
+  void give_back(const Backend& backend, std::unique_ptr<net::ClientConnection> connection);
+  rt::List<Waiting>& waiting(pick::Slot slot) { return waiting_[slot]; }
+  // Room to read into between two suspensions.
+  std::span<char> read_room() { return {read_room_.get(), kReadRoomBytes}; }
+  std::string new_request_id();
+
+ private:
+  static constexpr size_t kReadRoomBytes = 64 * 1024;
+  struct Pool {
+    std::shared_ptr<const Backend> backend;
+    std::unique_ptr<net::ConnectionPool> connections;
+  };
+  rt::Task<void> tick();
+  rt::Task<void> enforce_drain();
+  rt::Task<void> answer_models(net::Exchange& exchange);
+
+  net::Network& network_;
+  SharedState& shared_;
+  size_t index_;
+  ShardMetrics metrics_;
+  pick::Chooser chooser_;
+  base::Random random_;
+  cache_index::PrefixHasher hasher_;
+  RetryBudget retry_budget_;
+  Traffic traffic_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  rt::WaitList snapshot_changed_;
+  std::vector<Pool> pools_;  // by slot
+  std::unique_ptr<rt::List<Waiting>[]> waiting_;
+  std::unique_ptr<char[]> read_room_;
+  net::HttpServer server_;
+  base::TimePoint drain_deadline_ = base::kNever;
+  rt::WaitList drain_started_;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace fairlead::router
