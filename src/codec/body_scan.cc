@@ -52,8 +52,9 @@ std::string_view unquoted(std::string_view raw) {
 }
 
 bool lenient_bool(std::string_view raw) {
+  constexpr size_t kLongest = 4;
+  if (unquoted(raw).size() > kLongest) return false;
   std::string text(unquoted(raw));
-  if (text.size() > 4) return false;
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   constexpr std::array<std::string_view, 7> kTrue = {"true", "1", "1.0", "on", "t", "y", "yes"};

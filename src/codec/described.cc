@@ -33,6 +33,7 @@ const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
 
 std::string suggestion(const StructInfo& info, std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(info.fields.size());
   for (const FieldInfo& field : info.fields) names.push_back(field.name);
   const std::string_view nearest = nearest_name(name, names);
   if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);

@@ -190,6 +190,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   static const Json::Member* first_repeated(const std::vector<Json::Member>& members) {
     std::vector<const Json::Member*> sorted;
+    sorted.reserve(members.size());
     for (const Json::Member& member : members) sorted.push_back(&member);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto* a, const auto* b) { return a->first < b->first; });
