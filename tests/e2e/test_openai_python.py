@@ -21,14 +21,14 @@ def client_of(server, **options):
     return openai.OpenAI(base_url=server.url + "/v1", api_key="unused", **options)
 
 
-@pytest.fixture(params=["engine", "router"])
-def client(request, tool_engine, router):
-    return client_of(tool_engine if request.param == "engine" else router)
+@pytest.fixture(params=["tool_engine", "router"])
+def client(request):
+    return client_of(request.getfixturevalue(request.param))
 
 
-@pytest.fixture(params=["engine", "router"])
-def plain_client(request, plain_engine, plain_router):
-    return client_of(plain_engine if request.param == "engine" else plain_router)
+@pytest.fixture(params=["plain_engine", "plain_router"])
+def plain_client(request):
+    return client_of(request.getfixturevalue(request.param))
 
 
 def test_lists_the_model(client):
@@ -72,11 +72,11 @@ def test_stream_without_usage_has_no_usage(client):
 
 
 def test_stream_through_the_sdk_helper(client):
-    with client.chat.completions.stream(model="tiny", messages=HELLO, max_tokens=8) as stream:
+    with client.chat.completions.stream(model="tiny", messages=HELLO) as stream:
         for _ in stream:
             pass
         final = stream.get_final_completion()
-    assert final.choices[0].message.content and final.choices[0].finish_reason == "length"
+    assert final.choices[0].message.content and final.choices[0].finish_reason == "stop"
 
 
 def test_several_choices(client):
