@@ -79,6 +79,9 @@ protocol::Refusal Call::submit(std::vector<CallPrompt> prompts) {
   }
   uint64_t cache_seed = base::hash64(context_.config.model);
   if (!request_.cache_salt.empty()) cache_seed = base::hash64(request_.cache_salt, cache_seed);
+  if (request_.stream && kind_ == CallKind::kChat) chat_.emplace(head_);
+  if (request_.stream && kind_ == CallKind::kCompletion) completion_.emplace(head_);
+  unfinished_ = prompts_.size() * n;
   choices_.reserve(prompts_.size() * n);
   for (size_t p = 0; p < prompts_.size(); ++p) {
     for (size_t k = 0; k < n; ++k) {
@@ -91,23 +94,21 @@ protocol::Refusal Call::submit(std::vector<CallPrompt> prompts) {
       auto added = context_.core.submit(*choice.job, {.prompt = prompts_[p].tokens,
                                                       .output_tokens_max = limit,
                                                       .cache_seed = cache_seed,
-                                                      .changed = &changed_,
+                                                      .owner = this,
                                                       .every_token = request_.stream});
       if (!added) return protocol::engine_error(400, added.error().describe());
     }
   }
-  unfinished_ = choices_.size();
   return std::nullopt;
 }
 
-rt::Task<bool> Call::news() {
-  for (;;) {
-    const bool any = std::any_of(choices_.begin(), choices_.end(),
-                                 [](const Choice& c) { return c.job->has_news; });
-    if (any) co_return true;
-    const rt::WaitStatus status = co_await changed_.wait();
-    if (status != rt::WaitStatus::kReady) co_return false;
+void Call::on_news(Job& job) {
+  if (job.ended()) --unfinished_;
+  if (request_.stream) {
+    append_chunk(choices_[job.index]);
+    flush();
   }
+  if (unfinished_ == 0) changed_.notify_all();
 }
 
 protocol::Finish Call::finish_of(const Choice& choice) const {
@@ -202,12 +203,8 @@ protocol::Choice Call::whole_choice(const Choice& choice) const {
 
 rt::Task<Call::Outcome> Call::answer_whole(net::Exchange& exchange, std::string_view extra_fields) {
   while (unfinished_ > 0) {
-    const bool here = co_await news();
-    if (!here) co_return Outcome{};
-    for (Choice& choice : choices_) {
-      if (!std::exchange(choice.job->has_news, false)) continue;
-      if (choice.job->generation.ended() || choice.job->aborted) --unfinished_;
-    }
+    const rt::WaitStatus status = co_await changed_.wait();
+    if (status != rt::WaitStatus::kReady) co_return Outcome{};
   }
   record_request();
   protocol::Answer answer;
@@ -228,62 +225,90 @@ rt::Task<Call::Outcome> Call::answer_whole(net::Exchange& exchange, std::string_
   co_return Outcome{.status = sent ? 200 : 499, .bytes = body.size()};
 }
 
+// Chunks are written where they are made, within the step: waking this task for each would cost
+// more than making them. The task writes what the client did not take at once, and waits for the
+// end.
 rt::Task<Call::Outcome> Call::answer_stream(net::Exchange& exchange,
                                             std::string_view extra_fields) {
-  if (kind_ == CallKind::kChat) {
-    chat_.emplace(head_);
-  } else {
-    completion_.emplace(head_);
-  }
+  stream_ = &exchange.stream();
+  chunked_ = exchange.request().minor_version == 1;
   // vLLM sends its head before it computes anything.
   base::Result<> sent = co_await exchange.start(
       {.status = 200, .content_type = kEventStream, .extra_fields = extra_fields});
-  std::string out;
-  uint32_t chunks = 0;
-  while (sent && unfinished_ > 0) {
-    const bool here = co_await news();
-    if (!here) co_return Outcome{};
-    out.clear();
-    if (!roles_sent_ && kind_ == CallKind::kChat) append_roles(out);
-    for (Choice& choice : choices_) {
-      if (std::exchange(choice.job->has_news, false)) append_news(out, choice);
+  std::string writing;
+  while (sent && !broken_) {
+    if (!out_.empty()) {
+      writing.clear();
+      writing.swap(out_);
+      sent = co_await net::write_all(*stream_, writing, exchange.write_deadline());
+      continue;
     }
-    if (unfinished_ == 0) append_end(out);
-    sent = co_await exchange.write(out);
-    ++chunks;
-    const uint32_t reset_after = context_.faults.reset_after_chunks;
-    if (reset_after != 0 && chunks >= reset_after) {
-      exchange.stream().abort();
-      co_return Outcome{};
-    }
+    blocked_ = false;
+    if (unfinished_ == 0) break;
+    const rt::WaitStatus status = co_await changed_.wait();
+    if (status != rt::WaitStatus::kReady) co_return Outcome{};
   }
+  if (!sent || broken_) co_return Outcome{};
   record_request();
-  if (sent) sent = co_await exchange.finish();
+  sent = co_await exchange.finish();
   co_return Outcome{.status = sent ? 200 : 499};
 }
 
-void Call::append_roles(std::string& out) {
+void Call::flush() {
+  if (blocked_ || broken_) return;
+  const net::IoResult io = stream_->try_write(out_);
+  if (io.kind == net::IoResult::Kind::kBytes && io.count == out_.size()) {
+    out_.clear();
+    return;
+  }
+  if (io.kind == net::IoResult::Kind::kBytes) {
+    out_.erase(0, io.count);
+  } else if (io.kind != net::IoResult::Kind::kWouldBlock) {
+    broken_ = true;
+  }
+  blocked_ = true;
+  changed_.notify_all();
+}
+
+// One chunk of the transfer coding around all events of one token.
+void Call::append_chunk(Choice& choice) {
+  const uint32_t reset_after = context_.faults.reset_after_chunks;
+  if (reset_after != 0 && chunks_++ >= reset_after) {
+    broken_ = true;
+    changed_.notify_all();
+    return;
+  }
+  constexpr std::string_view kSizeLine = "00000000\r\n";
+  const size_t at = out_.size();
+  if (chunked_) out_ += kSizeLine;
+  if (!roles_sent_ && kind_ == CallKind::kChat) append_roles();
+  if (tool_) {
+    append_tool(choice);
+  } else {
+    append_text(choice);
+  }
+  if (unfinished_ == 0) append_end();
+  if (!chunked_) return;
+  const size_t size = out_.size() - at - kSizeLine.size();
+  if (size == 0) {  // a tool call's name is not known yet
+    out_.resize(at);
+    return;
+  }
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (size_t i = 0, rest = size; rest > 0; ++i, rest >>= 4) out_[at + 7 - i] = kDigits[rest & 15];
+  out_ += "\r\n";
+}
+
+void Call::append_roles() {
   roles_sent_ = true;
   for (const Choice& choice : choices_) {
     protocol::ChatStream::Role role{.usage = continuous_usage(choice, 0)};
     if (request_.return_token_ids) role.prompt_token_ids = prompts_[choice.prompt].tokens;
-    chat_->role(out, choice.job->index, role);
+    chat_->role(out_, choice.job->index, role);
   }
 }
 
-void Call::append_news(std::string& out, Choice& choice) {
-  if (choice.ended) return;
-  const Job& job = *choice.job;
-  choice.ended = job.generation.ended() || job.aborted;
-  if (choice.ended) --unfinished_;
-  if (tool_) {
-    append_tool(out, choice);
-  } else {
-    append_text(out, choice);
-  }
-}
-
-void Call::append_text(std::string& out, Choice& choice) {
+void Call::append_text(Choice& choice) {
   Generation& g = choice.job->generation;
   const CallPrompt& prompt = prompts_[choice.prompt];
   std::string text;
@@ -294,7 +319,7 @@ void Call::append_text(std::string& out, Choice& choice) {
     text += delta.text;
     delta.text = text;
   }
-  if (choice.ended) delta.finish = finish_of(choice);
+  if (choice.job->ended()) delta.finish = finish_of(choice);
   delta.usage = continuous_usage(choice, g.tokens());
   const std::span<const TokenId> tokens = std::span(g.token_ids()).subspan(choice.tokens_sent);
   std::vector<protocol::TokenLogprob> probabilities;
@@ -310,44 +335,44 @@ void Call::append_text(std::string& out, Choice& choice) {
   }
   if (kind_ == CallKind::kChat) {
     delta.prompt_token_ids.reset();
-    chat_->delta(out, delta);
+    chat_->delta(out_, delta);
   } else {
-    completion_->delta(out, delta);
+    completion_->delta(out_, delta);
   }
   choice.began = true;
   choice.tokens_sent = g.token_ids().size();
   g.mark_sent();
 }
 
-void Call::append_tool(std::string& out, Choice& choice) {
+void Call::append_tool(Choice& choice) {
   Generation& g = choice.job->generation;
   const size_t begin = tool_->arguments_at;
   const size_t end = begin + tool_->arguments.size();
   const size_t before = g.text().size() - g.unsent().size();
   if (g.text().size() >= begin && !choice.tool_began) {
     choice.tool_began = true;
-    chat_->tool_call(out, choice.job->index, 0, {.id = tool_call_id_, .name = tool_->name});
+    chat_->tool_call(out_, choice.job->index, 0, {.id = tool_call_id_, .name = tool_->name});
   }
   const size_t from = std::max(before, begin);
   const size_t to = std::min(g.text().size(), end);
   if (from < to) {
-    chat_->tool_arguments(out, choice.job->index, 0, g.text().substr(from, to - from));
+    chat_->tool_arguments(out_, choice.job->index, 0, g.text().substr(from, to - from));
   }
   g.mark_sent();
-  if (choice.ended) {
-    chat_->finish(out, choice.job->index, finish_of(choice), continuous_usage(choice, g.tokens()));
+  if (choice.job->ended()) {
+    chat_->finish(out_, choice.job->index, finish_of(choice), continuous_usage(choice, g.tokens()));
   }
 }
 
-void Call::append_end(std::string& out) const {
+void Call::append_end() {
   if (include_usage_) {
     if (kind_ == CallKind::kChat) {
-      chat_->usage(out, usage());
+      chat_->usage(out_, usage());
     } else {
-      completion_->usage(out, usage());
+      completion_->usage(out_, usage());
     }
   }
-  protocol::append_done(out);
+  protocol::append_done(out_);
 }
 
 }  // namespace fairlead::engine

@@ -23,7 +23,7 @@ struct CallPrompt {
   std::string echo;  // text that the answer begins with
 };
 
-class Call {
+class Call final : private JobOwner {
  public:
   // `request` outlives the call.
   Call(Context& context, CallKind kind, const protocol::GenerateRequest& request,
@@ -45,7 +45,6 @@ class Call {
   struct Choice {
     std::unique_ptr<Job> job;
     size_t prompt = 0;
-    bool ended = false;  // its last chunk is out
     bool began = false;
     bool tool_began = false;
     size_t tokens_sent = 0;
@@ -53,20 +52,35 @@ class Call {
   };
 
   Plan plan_for(const std::vector<protocol::TokenId>& prompt, uint32_t choice) const;
-  // Until a choice has news; false when the client has gone.
-  rt::Task<bool> news();
+  void on_news(Job& job) override;
+  // Sends what is in out_ at once, as far as the client takes it.
+  void flush();
   protocol::Finish finish_of(const Choice& choice) const;
   protocol::Usage usage() const;
   std::optional<protocol::Usage> continuous_usage(const Choice& choice, int64_t tokens) const;
   std::vector<protocol::TokenLogprob> logprobs(std::span<const protocol::TokenId> tokens) const;
   protocol::Choice whole_choice(const Choice& choice) const;
 
-  void append_roles(std::string& out);
-  void append_news(std::string& out, Choice& choice);
-  void append_text(std::string& out, Choice& choice);
-  void append_tool(std::string& out, Choice& choice);
-  void append_end(std::string& out) const;
+  void append_chunk(Choice& choice);
+  void append_roles();
+  void append_text(Choice& choice);
+  void append_tool(Choice& choice);
+  void append_end();
   void record_request() const;
+
+  // What every token of a stream touches comes first.
+  std::string out_;
+  net::ByteStream* stream_ = nullptr;
+  bool blocked_ = true;  // out_ waits for the task, which writes what did not go at once
+  bool broken_ = false;  // the connection is gone, or a fault has reset it
+  bool chunked_ = true;
+  bool roles_sent_ = false;
+  uint32_t chunks_ = 0;
+  size_t unfinished_ = 0;
+  std::vector<Choice> choices_;
+  std::optional<protocol::ChatStream> chat_;
+  std::optional<protocol::CompletionStream> completion_;
+  rt::WaitList changed_;
 
   Context& context_;
   const CallKind kind_;
@@ -75,13 +89,7 @@ class Call {
   const protocol::AnswerHead head_;
   const std::string tool_call_id_;
   const bool include_usage_;
-  std::optional<protocol::ChatStream> chat_;
-  std::optional<protocol::CompletionStream> completion_;
-  rt::WaitList changed_;
   std::vector<CallPrompt> prompts_;
-  std::vector<Choice> choices_;
-  size_t unfinished_ = 0;
-  bool roles_sent_ = false;
 };
 
 }  // namespace fairlead::engine

@@ -34,7 +34,7 @@ base::Result<> Core::submit(Job& job, Submission submission) {
   if (!id) return id.error();
   job.id_ = *id;
   job.output_tokens_max_ = submission.output_tokens_max;
-  job.changed_ = submission.changed;
+  job.owner_ = submission.owner;
   job.every_token_ = submission.every_token;
   job.in_model_ = true;
   job.position_ = jobs_.size();
@@ -62,8 +62,7 @@ void Core::abort_all() {
     Job& job = *jobs_.back();
     leave(job);
     job.aborted = true;
-    job.has_news = true;
-    job.changed_->notify_all();
+    job.owner_->on_news(job);
   }
   if (is_idle()) idle_.notify_all();
 }
@@ -119,8 +118,7 @@ void Core::deliver(const engine_model::Output& output, base::TimePoint now) {
   } else if (!job.every_token_) {
     return;
   }
-  job.has_news = true;
-  job.changed_->notify_all();
+  job.owner_->on_news(job);
 }
 
 }  // namespace fairlead::engine

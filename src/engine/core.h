@@ -16,6 +16,17 @@
 namespace fairlead::engine {
 
 class Core;
+class Job;
+
+// Whoever waits for a job.
+class JobOwner {
+ public:
+  // Within a step: the job has one token more, has ended or was aborted. Must not destroy the job.
+  virtual void on_news(Job& job) = 0;
+
+ protected:
+  ~JobOwner() = default;
+};
 
 // One prompt's one answer on its way through the model. Lives with the request that owns it; gone
 // from the model when it is destroyed.
@@ -26,9 +37,9 @@ class Job {
   Job& operator=(const Job&) = delete;
   ~Job();
 
+  bool ended() const { return aborted || generation.ended(); }
+
   Generation generation;
-  // Set with each notification; the owner clears it.
-  bool has_news = false;
   bool aborted = false;  // by the engine: paused or asleep
   uint32_t cached_tokens = 0;
   uint32_t index = 0;  // the owner's
@@ -36,11 +47,11 @@ class Job {
  private:
   friend class Core;
   Core& core_;
-  rt::WaitList* changed_ = nullptr;
+  JobOwner* owner_ = nullptr;
   bool every_token_ = false;
   bool in_model_ = false;
-  size_t position_ = 0;  // in the core's list
   uint32_t output_tokens_max_ = 0;
+  size_t position_ = 0;  // in the core's list
   engine_model::RequestId id_{};
   base::TimePoint last_token_{};
 };
@@ -54,8 +65,8 @@ class Core final : private engine_model::TokenSource, private rt::TimerNode {
     std::vector<engine_model::Token> prompt;
     uint32_t output_tokens_max = 1;
     uint64_t cache_seed = 0;
-    rt::WaitList* changed = nullptr;  // told of news
-    bool every_token = false;         // else only of the end
+    JobOwner* owner = nullptr;
+    bool every_token = false;  // else the owner hears of the end only
   };
   base::Result<> submit(Job& job, Submission submission);
 

@@ -337,6 +337,33 @@ TEST(Engine, FreesWhatAClientHeldWhenItLeaves) {
   EXPECT_EQ(engine.metric("vllm:request_success_total{engine=\"0\",finished_reason=\"abort\""), 3);
 }
 
+TEST(Engine, AClientThatStallsGetsEverythingAndDelaysNobody) {
+  TestEngine engine("--sim-speed 20");
+  // More than the window of the network.
+  const std::string body = chat("hi", R"("max_tokens":3000,"stream":true)");
+  const std::vector<TestAnswer> answers =
+      engine.ask_all({{.body = body, .read_from = engine.now() + seconds(10)}, {.body = body}});
+  EXPECT_LT(answers[1].pieces.back(), answers[0].pieces.front());
+  EXPECT_EQ(streamed(answers[0].events()), streamed(answers[1].events()));
+  EXPECT_EQ(answers[0].events().size(), 3001u);
+}
+
+TEST(Engine, GivesUpAClientThatReadsNothingForAMinute) {
+  TestEngine engine("--sim-speed 20");
+  const TestAnswer gone = engine.ask({.body = chat("hi", R"("max_tokens":3000,"stream":true)"),
+                                      .read_from = engine.now() + seconds(120)});
+  EXPECT_FALSE(gone.whole);
+  EXPECT_EQ(engine.engine->requests_active(), 0u);
+}
+
+TEST(Engine, AnswersHttp10WithoutChunks) {
+  TestEngine engine("");
+  const TestAnswer stream =
+      engine.ask({.body = chat("hi", R"("max_tokens":5,"stream":true)"), .version = "HTTP/1.0"});
+  EXPECT_THAT(stream.fields, ::testing::Not(HasSubstr("transfer-encoding")));
+  EXPECT_EQ(stream.events().size(), 6u);
+}
+
 TEST(Engine, LeavesNothingBehindAfterAThousandMixedRequests) {
   TestEngine engine("--num-gpu-blocks-override 200 --max-num-seqs 8 --sim-output-len 16");
   base::Random random(11);

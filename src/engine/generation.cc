@@ -12,30 +12,36 @@ using protocol::StopFinder;
 
 Generation::Generation(const protocol::Tokenizer& tokenizer, Plan plan)
     : tokenizer_(tokenizer),
-      plan_(std::move(plan)),
-      stream_(tokenizer, plan_.skip_special_tokens ? SpecialTokens::kSkip : SpecialTokens::kShow) {
+      seed_(plan.seed),
+      stop_at_(plan.stop_at),
+      plain_(plan.script.empty() && plan.stop_token_ids.empty() && plan.stop_strings.empty() &&
+             !plan.keep_tokens),
+      stream_(tokenizer, plan.skip_special_tokens ? SpecialTokens::kSkip : SpecialTokens::kShow),
+      plan_(std::move(plan)) {
   if (!plan_.stop_strings.empty()) {
     stops_.emplace(plan_.stop_strings, plan_.include_stop_string ? StopFinder::Include::kYes
                                                                  : StopFinder::Include::kNo);
   }
 }
 
-protocol::TokenId Generation::draw() {
-  if (!plan_.script.empty()) {
-    return produced_ < plan_.script.size() ? plan_.script[produced_] : tokenizer_.end_of_text();
-  }
-  if (plan_.stop_at != 0 && produced_ + 1 == plan_.stop_at) return tokenizer_.end_of_text();
-  return tokenizer_.plausible(base::mix64(plan_.seed + produced_));
+engine_model::TokenSource::Next Generation::next() {
+  if (!plain_) return next_by_plan();
+  if (++produced_ == stop_at_) return {.token = tokenizer_.end_of_text(), .stop = true};
+  const protocol::TokenId token = tokenizer_.plausible(base::mix64(seed_ + produced_));
+  stream_.feed(token, text_);
+  return {.token = token, .stop = false};
 }
 
-engine_model::TokenSource::Next Generation::next() {
-  const protocol::TokenId token = draw();
+engine_model::TokenSource::Next Generation::next_by_plan() {
   ++produced_;
+  const bool scripted = !plan_.script.empty();
+  const bool end = scripted ? produced_ > plan_.script.size() : produced_ == stop_at_;
+  const protocol::TokenId token = end        ? tokenizer_.end_of_text()
+                                  : scripted ? plan_.script[produced_ - 1]
+                                             : tokenizer_.plausible(base::mix64(seed_ + produced_));
   if (plan_.keep_tokens) token_ids_.push_back(token);
+  if (end) return {.token = token, .stop = true};
   const bool may_stop = produced_ > plan_.min_tokens;
-  if (token == tokenizer_.end_of_text() && (plan_.stop_at != 0 || !plan_.script.empty())) {
-    return {.token = token, .stop = true};
-  }
   if (!plan_.stop_token_ids.empty() && may_stop &&
       std::find(plan_.stop_token_ids.begin(), plan_.stop_token_ids.end(), token) !=
           plan_.stop_token_ids.end()) {

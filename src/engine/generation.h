@@ -56,18 +56,24 @@ class Generation {
   std::optional<int64_t> stop_token() const { return stop_token_; }
 
  private:
-  protocol::TokenId draw();
+  engine_model::TokenSource::Next next_by_plan();
 
+  // What every token touches comes first.
   const protocol::Tokenizer& tokenizer_;
-  Plan plan_;
-  protocol::TextStream stream_;
-  std::optional<protocol::StopFinder> stops_;
+  const uint64_t seed_;
+  const uint32_t stop_at_;
   uint32_t produced_ = 0;
-  std::string piece_;
-  std::string text_;
-  size_t sent_ = 0;
-  std::vector<protocol::TokenId> token_ids_;
+  // Nothing to keep, to look for or to read out: words until stop_at_.
+  const bool plain_;
   engine_model::Finish finish_ = engine_model::Finish::kNone;
+  size_t sent_ = 0;
+  std::string text_;
+  protocol::TextStream stream_;
+
+  const Plan plan_;
+  std::optional<protocol::StopFinder> stops_;
+  std::string piece_;
+  std::vector<protocol::TokenId> token_ids_;
   std::optional<size_t> stop_string_;
   std::optional<int64_t> stop_token_;
 };

@@ -61,8 +61,8 @@ rt::Task<TestAnswer> TestEngine::exchange(TestEngine& self, TestRequest request)
   auto stream = co_await self.network.connect(*net::parse_address("10.0.0.1:8000"), base::kNever);
   if (!stream) co_return answer;
   net::ClientConnection connection(std::move(*stream));
-  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: engine\r\n{}", request.method,
-                                 request.path, request.fields);
+  std::string head = fmt::format("{} {} {}\r\nHost: engine\r\n{}", request.method, request.path,
+                                 request.version, request.fields);
   if (request.method == "POST") head += fmt::format("Content-Length: {}\r\n", request.body.size());
   head += "\r\n" + request.body;
   iovec piece = {head.data(), head.size()};
@@ -78,6 +78,9 @@ rt::Task<TestAnswer> TestEngine::exchange(TestEngine& self, TestRequest request)
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     answer.fields += fmt::format("{}: {}\n", name, field.value);
+  }
+  if (request.read_from > self.loop.now()) {
+    static_cast<void>(co_await rt::sleep_until(request.read_from));
   }
   while (answer.pieces.size() < request.leave_after) {
     const base::Result<std::string_view> data = co_await connection.read_body(request.leave_at);

@@ -32,9 +32,12 @@ struct TestRequest {
   std::string path = "/v1/chat/completions";
   std::string body;
   std::string fields = "Content-Type: application/json\r\n";
+  std::string version = "HTTP/1.1";
   // Leaves after so many pieces of the body; 0 with `leave_at` never comes to that.
   size_t leave_after = SIZE_MAX;
   base::TimePoint leave_at = base::kNever;
+  // Does not read the body before.
+  base::TimePoint read_from{};
 };
 
 class TestEngine {
