@@ -36,12 +36,13 @@ rt::ChildOptions engine_child(const LaptopConfig& config, size_t index, uint16_t
 
 rt::ChildOptions router_child(const LaptopConfig& config, std::span<const uint16_t> engine_ports,
                               const std::string& log_folder) {
-  rt::ChildOptions child{.name = "router",
-                         .command = {rt::kSelf, "router", "--host", "127.0.0.1", "--port",
-                                     fmt::format("{}", config.port), "--metrics-port",
-                                     fmt::format("{}", config.metrics_port), "--policy",
-                                     config.policy, "--allow-explain"},
-                         .log = fmt::format("{}/router.log", log_folder)};
+  rt::ChildOptions child{
+      .name = "router",
+      .command = {rt::kSelf, "router", "--host", "127.0.0.1", "--port",
+                  fmt::format("{}", config.port), "--metrics-port",
+                  fmt::format("{}", config.metrics_port), "--policy", config.policy,
+                  "--allow-explain", "--drain-delay", "0s", "--drain-timeout", "2s"},
+      .log = fmt::format("{}/router.log", log_folder)};
   for (const uint16_t port : engine_ports) {
     child.command.emplace_back("--backend");
     child.command.push_back(fmt::format("http://127.0.0.1:{}", port));
@@ -75,7 +76,7 @@ std::string question(const LaptopConfig& config, std::string_view text) {
   return body;
 }
 
-std::string next_steps(const LaptopConfig& config) {
+std::string next_steps(const LaptopConfig& config, std::string_view program) {
   return fmt::format(
       "A question under the same system prompt; x-fairlead-explain says which replica and why:\n\n"
       "  curl -iN http://127.0.0.1:{}/v1/chat/completions \\\n"
@@ -83,8 +84,19 @@ std::string next_steps(const LaptopConfig& config) {
       "    -d '{}'\n\n"
       "What knowing the caches is worth, round-robin against prefix-cache on engines of its "
       "own:\n\n"
-      "  build/fairlead bench --compare round-robin,prefix-cache\n",
-      config.port, question(config, "What hangs in the stairwell?"));
+      "  {} bench --compare round-robin,prefix-cache\n",
+      config.port, question(config, "What hangs in the stairwell?"), program);
+}
+
+std::string picked(std::string_view explanation) {
+  const auto json = codec::parse_json(explanation);
+  if (!json || !json->is_object()) return "";
+  const codec::Json* replica = json->find("replica");
+  const codec::Json* reason = json->find("reason");
+  if (replica == nullptr || !replica->is_string()) return "";
+  std::string text = replica->as_string();
+  if (reason != nullptr && reason->is_string()) text += fmt::format(" ({})", reason->as_string());
+  return text;
 }
 
 }  // namespace fairlead::laptop

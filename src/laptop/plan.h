@@ -21,7 +21,9 @@ rt::ChildOptions router_child(const LaptopConfig& config, std::span<const uint16
 // The body of the first question, and of the curl that is shown: a system prompt long enough that a
 // second question under it is answered from the cache.
 std::string question(const LaptopConfig& config, std::string_view text);
-// The two commands to try next, ready to paste.
-std::string next_steps(const LaptopConfig& config);
+// The two commands to try next, ready to paste; `program` is how this one was called.
+std::string next_steps(const LaptopConfig& config, std::string_view program);
+// Of what the router explained: "127.0.0.1:9001, because ..."; empty if it said nothing.
+std::string picked(std::string_view explanation);
 
 }  // namespace fairlead::laptop

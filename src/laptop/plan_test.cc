@@ -44,11 +44,20 @@ TEST(PlanTest, QuestionIsAStreamedChatRequest) {
 
 TEST(PlanTest, NextStepsCanBePastedIntoAShell) {
   const LaptopConfig config{.port = 18099};
-  const std::string steps = next_steps(config);
+  const std::string steps = next_steps(config, "build/fairlead");
   EXPECT_THAT(steps, HasSubstr("http://127.0.0.1:18099/v1/chat/completions"));
-  EXPECT_THAT(steps, HasSubstr("bench --compare round-robin,prefix-cache"));
+  EXPECT_THAT(steps, HasSubstr("\n  build/fairlead bench --compare round-robin,prefix-cache"));
   // The body stands in single quotes.
   EXPECT_THAT(question(config, "What hangs in the stairwell?"), Not(HasSubstr("'")));
+}
+
+TEST(PlanTest, ShowsWhichReplicaWasPickedAndWhy) {
+  EXPECT_EQ(picked(R"({"replica":"127.0.0.1:9001","load":0.5,"reason":"prefix-held"})"),
+            "127.0.0.1:9001 (prefix-held)");
+  EXPECT_EQ(picked(R"({"replica":"a"})"), "a");
+  for (const char* other : {"", "{}", "[]", "not json", R"({"replica":1})"}) {
+    EXPECT_EQ(picked(other), "") << other;
+  }
 }
 
 }  // namespace

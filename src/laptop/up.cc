@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -157,7 +158,8 @@ rt::Task<base::Result<>> Laptop::show_answer() {
   if (!answer) co_return answer.error();
   say("{} tokens, the first after {:.0f} ms, the last after {:.0f} ms.\n", answer->pieces,
       base::to_ms(answer->first), base::to_ms(answer->whole));
-  if (!answer->explanation.empty()) say("The router's reason: {}\n", answer->explanation);
+  const std::string replica = picked(answer->explanation);
+  if (!replica.empty()) say("The router picked {}.\n", replica);
   co_return base::Result<>();
 }
 
@@ -286,7 +288,7 @@ rt::Task<base::Result<>> Laptop::run() {
     if (told_to_stop_) result = base::Result<>();
   }
   if (result && !told_to_stop_) {
-    say("\nTry next, in another terminal:\n\n{}\n", next_steps(config_));
+    say("\nTry next, in another terminal:\n\n{}\n", next_steps(config_, program_invocation_name));
     if (!config_.once) {
       say("Running; Ctrl-C stops everything.\n");
       result = co_await until_told_to_stop();

@@ -24,7 +24,7 @@ base::Error system_error(std::string_view what) {
 }
 
 // Between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become(char* const* argv, int output, pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* argv, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
   setpgid(0, 0);
@@ -35,7 +35,7 @@ base::Error system_error(std::string_view what) {
   dup2(in, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  execv(argv[0], argv);
+  execv(program, argv);
   _exit(127);
 }
 
@@ -43,6 +43,9 @@ base::Error system_error(std::string_view what) {
 
 base::Result<Child> Child::start(ChildOptions options) {
   CHECK(!options.command.empty(), "a child has a command");
+  const std::string program = options.command.front();
+  // In process lists this program goes by its name.
+  if (program == kSelf) options.command.front() = program_invocation_short_name;
   std::vector<char*> argv;
   for (std::string& word : options.command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -52,7 +55,7 @@ base::Result<Child> Child::start(ChildOptions options) {
   if (output < 0) return system_error(fmt::format("cannot write the log of {}", options.name));
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) become(argv.data(), output, parent);
+  if (pid == 0) become(program.c_str(), argv.data(), output, parent);
   if (pid < 0) {
     close(output);
     return system_error(fmt::format("cannot start {}", options.name));

@@ -59,7 +59,7 @@ def compare_json(want, got, by_ids, path="$"):
             found += compare_json(left, right, by_ids, f"{path}[{i}]")
         return found
     if key == "id":
-        made_up = r"(chatcmpl-|cmpl-|modelperm-|chatcmpl-tool-)[0-9a-f]{16}"
+        made_up = r"(chatcmpl-|cmpl-|modelperm-|chatcmpl-tool-)[0-9a-f]{16,32}"
         left, right = re.fullmatch(made_up, want), re.fullmatch(made_up, got)
         if left and right and left.group(1) == right.group(1):
             return []

@@ -87,7 +87,8 @@ def test_a_killed_engine_is_named_and_started_again(start):
         assert answer.status == 200
     fleet.wait_until(lambda: "signal 9" in process.log.read_text(), 5, "the end is told")
     fleet.wait_until(lambda: "started again" in process.log.read_text(), 10, "it starts again")
-    assert len([w for w in children(process.pid).values() if "engine" in w]) == 3
+    fleet.wait_until(lambda: sum("engine" in w for w in children(process.pid).values()) == 3, 5,
+                     "three engines run")
 
 
 def test_nothing_is_left_when_up_itself_is_killed(start):
