@@ -95,9 +95,10 @@ auto fields_of(const BenchConfig*) {
                       .max = 1e6},
       Field<&C::max_tokens>{
           .doc = "tokens to ask for in each answer", .min = 1U, .max = 1'000'000U},
-      Field<&C::stream>{.doc = "stream the answers; without, there is no TTFT and no ITL"},
-      Field<&C::explain>{.doc = "ask the router which replica it picked (it must run with "
-                                "--allow-explain)"},
+      Field<&C::stream>{.doc = "whether answers are streamed; if not, there is no TTFT and no ITL"},
+      Field<&C::explain>{.doc =
+                             "whether to ask the router which replica it picked (it must run with "
+                             "--allow-explain)"},
       Field<&C::timeout>{.doc = "for each whole answer", .min = 1ms, .max = 24h},
       Field<&C::rounds>{.doc = "into how many slices a comparison is cut; targets take turns",
                         .min = 1U,

@@ -82,20 +82,17 @@ void count_replicas(Report& report, const RunLog& log) {
 }
 
 void count_tokens(Report& report, const std::vector<Sample>& samples) {
-  uint64_t told = 0;
   uint64_t cached = 0;
-  bool any = false;
+  bool told = false;
   for (const Sample& sample : samples) {
     if (sample.outcome != Outcome::kOk) continue;
     report.prompt_tokens += sample.prompt_tokens;
     report.output_tokens += sample.output_tokens;
-    if (!sample.cached_tokens) continue;
-    any = true;
-    told += sample.prompt_tokens;
-    cached += *sample.cached_tokens;
+    told = told || sample.cached_tokens.has_value();
+    cached += sample.cached_tokens.value_or(0);
   }
-  if (any && told > 0) {
-    report.cached_ratio = static_cast<double>(cached) / static_cast<double>(told);
+  if (told && report.prompt_tokens > 0) {
+    report.cached_ratio = static_cast<double>(cached) / static_cast<double>(report.prompt_tokens);
   }
 }
 

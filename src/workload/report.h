@@ -42,7 +42,9 @@ struct Report {
   double output_tokens_per_s = 0;
   uint64_t prompt_tokens = 0;
   uint64_t output_tokens = 0;
-  std::optional<double> cached_ratio;  // of the prompt tokens of answers that report it
+  // Of the prompt tokens. vLLM leaves cached tokens out of an answer that has none, so one that is
+  // silent counts as none; absent if all are.
+  std::optional<double> cached_ratio;
   Quantiles ttft;
   Quantiles ttft_first;   // first visits of a prefix
   Quantiles ttft_repeat;  // later ones

@@ -41,7 +41,7 @@ struct Sample {
   base::Nanos whole{0};        // from `started` to the end of the answer
   uint32_t prompt_tokens = 0;
   uint32_t output_tokens = 0;
-  std::optional<uint32_t> cached_tokens;  // absent where the server does not say
+  std::optional<uint32_t> cached_tokens;  // absent where the answer does not say
 };
 
 struct RunLog {
