@@ -4,11 +4,13 @@
 #include <limits>
 #include <string>
 
+#include "base/append.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/float_text.h"
 #include "base/hash.h"
+#include "base/machine.h"
 #include "base/random.h"
 #include "base/result.h"
 
@@ -91,6 +93,26 @@ TEST(Random, DistributionsHaveTheirMeans) {
   EXPECT_NEAR(uniform / kDraws, 0.5, 0.01);
   EXPECT_NEAR(exponential / kDraws, 3.0, 0.1);
   EXPECT_NEAR(square / kDraws, 1.0, 0.03);
+}
+
+TEST(Append, PrintsNumbersAtTheirLimits) {
+  std::string text;
+  append_decimal(text, 0);
+  append_decimal(text, UINT64_MAX);
+  text += ' ';
+  append_hex(text, 0);
+  append_hex(text, 0x1aF);
+  text += ' ';
+  append_hex16(text, 0x1aF);
+  text += ' ';
+  append_thousandths(text, 7);
+  append_thousandths(text, 999);
+  EXPECT_EQ(text, "018446744073709551615 01af 00000000000001af 007999");
+}
+
+TEST(Machine, GivesAtLeastOneCpuAndSomeMemory) {
+  EXPECT_GE(usable_cpus(), 1u);
+  EXPECT_GE(memory_limit().count, 1u << 20);
 }
 
 TEST(Hash, IsStableAcrossReleases) {

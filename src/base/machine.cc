@@ -52,7 +52,8 @@ uint32_t usable_cpus() {
 Bytes memory_limit() {
   const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
   uint64_t limit = pages * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     const auto bytes = read_numbers(path);
     if (bytes && *bytes > 0) limit = std::min(limit, static_cast<uint64_t>(*bytes));
   }

@@ -1,10 +1,9 @@
 #include "net/http_server.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <ctime>
 
+#include "base/append.h"
 #include "net/http_body.h"
 
 namespace fairlead::net {
@@ -42,8 +41,9 @@ std::string_view date_field(const rt::Loop& loop) {
 
 void Exchange::write_head(Answer answer, Framing framing, size_t length) {
   out_.clear();
-  fmt::format_to(std::back_inserter(out_), "HTTP/1.1 {} {}\r\n", answer.status,
-                 reason_phrase(answer.status));
+  out_ += "HTTP/1.1 ";
+  base::append_decimal(out_, static_cast<uint64_t>(answer.status));
+  out_.append(" ").append(reason_phrase(answer.status)).append("\r\n");
   out_ += date_field(connection_.loop);
   if (!answer.content_type.empty()) {
     out_.append("Content-Type: ").append(answer.content_type).append("\r\n");
@@ -51,7 +51,9 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
   out_ += answer.extra_fields;
   switch (framing) {
     case Framing::kCounted:
-      fmt::format_to(std::back_inserter(out_), "Content-Length: {}\r\n", length);
+      out_ += "Content-Length: ";
+      base::append_decimal(out_, length);
+      out_ += "\r\n";
       break;
     case Framing::kChunked:
       out_ += "Transfer-Encoding: chunked\r\n";
@@ -92,9 +94,10 @@ rt::Task<base::Result<>> Exchange::start(Answer answer) {
 rt::Task<base::Result<>> Exchange::write(std::string_view piece) {
   if (piece.empty()) co_return base::Result<>();
   if (!chunked_) co_return co_await write_all(connection_.stream, piece, write_deadline());
-  std::array<char, 20> size{};
-  const auto end = fmt::format_to_n(size.data(), size.size(), "{:x}\r\n", piece.size()).out;
-  std::array<iovec, 3> pieces = {{{size.data(), static_cast<size_t>(end - size.data())},
+  out_.clear();
+  base::append_hex(out_, piece.size());
+  out_ += "\r\n";
+  std::array<iovec, 3> pieces = {{{out_.data(), out_.size()},
                                   {const_cast<char*>(piece.data()), piece.size()},
                                   {const_cast<char*>("\r\n"), 2}}};
   co_return co_await write_all(connection_.stream, pieces, write_deadline());

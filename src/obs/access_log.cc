@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/append.h"
 #include "base/check.h"
 
 namespace fairlead::obs {
@@ -21,8 +22,11 @@ struct LineWriter {
   void add_ms(std::string_view key, base::Nanos value) {
     if (value.count() == 0) return;
     // Whole microseconds: finer is noise and costs digits.
-    const double ms = static_cast<double>(value.count() / 1000) / 1000;
-    append_field(out, {key, ms}, format);
+    const auto us = static_cast<uint64_t>(value.count() / 1000);
+    append_key(out, key, format);
+    base::append_decimal(out, us / 1000);
+    out.push_back('.');
+    base::append_thousandths(out, us % 1000);
   }
 };
 

@@ -40,7 +40,7 @@ TEST(AccessLine, PrintsTextAndJsonAndLeavesOutWhatIsNotKnown) {
   EXPECT_EQ(text,
             "2026-11-29T17:38:09.123Z method=POST path=/v1/chat/completions status=200 outcome=ok "
             "request_id=abc model=\"my model\" backend=10.0.0.1:8000 attempts=1 duration_ms=12.345 "
-            "first_byte_ms=2 bytes_in=100 bytes_out=2000 prompt_tokens=30 cached_tokens=16 "
+            "first_byte_ms=2.000 bytes_in=100 bytes_out=2000 prompt_tokens=30 cached_tokens=16 "
             "output_tokens=5\n");
   std::string json;
   append_access_line(json, {.time = record().time, .path = "/a\"b", .status = 404},

@@ -35,6 +35,8 @@ struct Field {
 // Text: ` key=value`, quoted and escaped where the value would not read as one word.
 // JSON: `,"key":value`.
 void append_field(std::string& out, const Field& field, LineFormat format);
+// The part before the value.
+void append_key(std::string& out, std::string_view key, LineFormat format);
 // "2026-11-29T17:38:09.123Z", without quotes.
 void append_time(std::string& out, base::WallTime time);
 

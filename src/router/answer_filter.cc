@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/append.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -130,7 +132,9 @@ void AnswerFilter::emit_data(std::string_view data, std::vector<iovec>& out) {
     out.push_back(piece(data));
     return;
   }
-  chunk_size_ = fmt::format("{:x}\r\n", data.size());
+  chunk_size_.clear();
+  base::append_hex(chunk_size_, data.size());
+  chunk_size_ += kCrLf;
   out.push_back(piece(chunk_size_));
   out.push_back(piece(data));
   out.push_back(piece(kCrLf));

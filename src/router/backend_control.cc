@@ -98,11 +98,16 @@ rt::Task<void> BackendControl::run() {
   work.spawn(follow_sources());
   work.spawn(judge_all());
   (void)co_await work.join();
+  // Their scopes lie below this one, so they end with it.
   for (auto& replica : by_slot_) {
-    if (replica != nullptr) (void)co_await replica->group.join();
+    if (replica == nullptr) continue;
+    (void)co_await replica->group.join();
+    replica.reset();
   }
   for (Leaving& leaving : leaving_) {
-    if (leaving.replica != nullptr) (void)co_await leaving.replica->group.join();
+    if (leaving.replica == nullptr) continue;
+    (void)co_await leaving.replica->group.join();
+    leaving.replica.reset();
   }
   scope_ = nullptr;
 }

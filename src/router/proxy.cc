@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/append.h"
 #include "codec/body_edit.h"
 #include "codec/json.h"
 #include "codec/prompt_pieces.h"
@@ -320,7 +321,7 @@ rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
     co_return failed;
   }
   shard_.own_traffic().heard(backend_->slot, loop().now());
-  if (is_bad_answer(connection)) {
+  if (is_bad_answer(connection.response())) {
     if (take_retry(FailureKind::kStatus)) {
       co_return failure(FailureKind::kStatus, scope,
                         base::Error(ErrorCode::kUnavailable, "the engine failed"));
@@ -338,6 +339,7 @@ rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
 rt::Task<base::Result<>> Proxy::wait_for_first_byte(net::ClientConnection& connection) {
   const net::ResponseHead& head = connection.response();
   const bool events = head.value("content-type").starts_with("text/event-stream");
+  first_event_ = FirstEvent::kGood;
   if (head.body == net::BodyKind::kNone ||
       (head.body == net::BodyKind::kLength && head.content_length == 0)) {
     co_return base::Result<>();
@@ -346,19 +348,21 @@ rt::Task<base::Result<>> Proxy::wait_for_first_byte(net::ClientConnection& conne
   for (;;) {
     // Decoded afresh each time: a first event comes in one piece, or is short.
     net::BodyDecoder decoder(head.body, head.content_length);
-    std::string data;
+    std::string event;
     std::string_view rest = connection.input().data();
     net::BodyDecoder::Step step;
+    bool any = false;
     do {
       step = decoder.step(rest);
-      data += step.data;
+      any = any || !step.data.empty();
+      if (events) event += step.data;
       rest.remove_prefix(step.consumed);
     } while (step.status == net::BodyDecoder::Status::kMore);
     if (step.status == net::BodyDecoder::Status::kError) {
       co_return base::Error(ErrorCode::kProtocol, "invalid chunked body");
     }
-    const bool enough =
-        events ? classify_first_event(data) != FirstEvent::kIncomplete : !data.empty();
+    if (events) first_event_ = classify_first_event(event);
+    const bool enough = events ? first_event_ != FirstEvent::kIncomplete : any;
     if (enough || step.status == net::BodyDecoder::Status::kEnd) co_return base::Result<>();
     const base::Result<size_t> n =
         co_await net::read_some(connection.stream(), connection.input().room(kReadBytes));
@@ -371,20 +375,9 @@ rt::Task<base::Result<>> Proxy::wait_for_first_byte(net::ClientConnection& conne
   }
 }
 
-bool Proxy::is_bad_answer(net::ClientConnection& connection) const {
-  const net::ResponseHead& head = connection.response();
+bool Proxy::is_bad_answer(const net::ResponseHead& head) const {
   if (head.status >= 500) return head.status != 501;
-  if (!head.value("content-type").starts_with("text/event-stream")) return false;
-  net::BodyDecoder decoder(head.body, head.content_length);
-  std::string data;
-  std::string_view rest = connection.input().data();
-  for (;;) {
-    const net::BodyDecoder::Step step = decoder.step(rest);
-    data += step.data;
-    rest.remove_prefix(step.consumed);
-    if (step.status != net::BodyDecoder::Status::kMore) break;
-  }
-  return classify_first_event(data) == FirstEvent::kError;
+  return first_event_ == FirstEvent::kError;
 }
 
 void Proxy::build_head() {
@@ -412,7 +405,9 @@ void Proxy::build_head() {
     head_out_.append("Authorization: ").append(shared.backend_authorization).append("\r\n");
   }
   head_out_.append("X-Request-Id: ").append(request_id_).append("\r\n");
-  fmt::format_to(std::back_inserter(head_out_), "Content-Length: {}\r\n\r\n", body_.size());
+  head_out_ += "Content-Length: ";
+  base::append_decimal(head_out_, body_.size());
+  head_out_ += "\r\n\r\n";
 }
 
 // ---- the answer ---------------------------------------------------------------------------------
@@ -431,8 +426,9 @@ AnswerFilter::Options Proxy::begin_answer(const net::ResponseHead& head) {
 
   status_ = head.status;
   head_out_.clear();
-  fmt::format_to(std::back_inserter(head_out_), "HTTP/1.1 {} {}\r\n", head.status,
-                 net::reason_phrase(head.status));
+  head_out_ += "HTTP/1.1 ";
+  base::append_decimal(head_out_, static_cast<uint64_t>(head.status));
+  head_out_.append(" ").append(net::reason_phrase(head.status)).append("\r\n");
   const std::string_view connection = head.value("connection");
   for (const net::Field& field : head.fields) {
     if (is_replaced(field.name) || net::is_hop_by_hop(field.name, connection)) continue;
@@ -441,8 +437,11 @@ AnswerFilter::Options Proxy::begin_answer(const net::ResponseHead& head) {
   head_out_.append("x-request-id: ").append(request_id_).append("\r\n");
   if (!explanation_.empty())
     head_out_.append("x-fairlead-explain: ").append(explanation_).append("\r\n");
-  if (counted)
-    fmt::format_to(std::back_inserter(head_out_), "content-length: {}\r\n", head.content_length);
+  if (counted) {
+    head_out_ += "content-length: ";
+    base::append_decimal(head_out_, head.content_length);
+    head_out_ += "\r\n";
+  }
   if (chunks) head_out_ += "transfer-encoding: chunked\r\n";
   if (!exchange_.keep_alive()) {
     head_out_ += "connection: close\r\n";

@@ -57,7 +57,7 @@ class Proxy {
   rt::Task<AttemptResult> send_and_wait(rt::Scope& scope, net::ClientConnection& connection,
                                         bool reused);
   rt::Task<base::Result<>> wait_for_first_byte(net::ClientConnection& connection);
-  bool is_bad_answer(net::ClientConnection& connection) const;
+  bool is_bad_answer(const net::ResponseHead& head) const;
   bool take_retry(FailureKind kind);
   bool another_candidate() const;
   void build_head();
@@ -99,6 +99,7 @@ class Proxy {
   std::optional<pick::Reservation> reservation_;
   std::shared_ptr<const Backend> backend_;
   uint32_t attempts_ = 0;
+  FirstEvent first_event_ = FirstEvent::kGood;  // of the attempt under way
 
   std::string head_out_;       // to the engine, then to the client
   std::vector<iovec> pieces_;  // being sent to the client

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/append.h"
 #include "protocol/errors.h"
 #include "router/endpoints.h"
 #include "router/proxy.h"
@@ -217,7 +218,11 @@ void Shard::give_back(const Backend& backend, std::unique_ptr<net::ClientConnect
 }
 
 std::string Shard::new_request_id() {
-  return fmt::format("{:016x}{:016x}", random_.next(), random_.next());
+  std::string id;
+  id.reserve(32);
+  base::append_hex16(id, random_.next());
+  base::append_hex16(id, random_.next());
+  return id;
 }
 
 }  // namespace fairlead::router
