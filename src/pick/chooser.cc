@@ -10,12 +10,10 @@ Chooser::Chooser(const Policy& policy, Columns& columns, cache_index::PrefixInde
 }
 
 std::optional<Reservation> Chooser::pick(const Query& query, base::Random& random) {
-  const Context context{query, columns_, index_, random, scratch_};
+  const Context context{query, columns_, index_, random, scratch_, policy_.scorers()};
   scratch_.candidates.assign(query.model->slots.begin(), query.model->slots.end());
   for (const Filter* filter : policy_.filters()) filter->apply(context);
   if (scratch_.candidates.empty()) return std::nullopt;
-  size_t column = 0;
-  for (const Scorer* scorer : policy_.scorers()) scorer->score(context, scratch_.scores[column++]);
   const Pick pick = policy_.picker().pick(context);
 
   Reservation reservation{.holder = index_.holder(pick.slot),
@@ -33,7 +31,7 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
 }
 
 Explanation Chooser::explain(const Query& query, const Reservation& pick, base::Random& random) {
-  const Context context{query, columns_, index_, random, scratch_};
+  const Context context{query, columns_, index_, random, scratch_, policy_.scorers()};
   Explanation explanation{.policy = policy_.name(),
                           .reason = pick.reason,
                           .candidates = static_cast<uint32_t>(query.model->slots.size()),
@@ -50,6 +48,7 @@ Explanation Chooser::explain(const Query& query, const Reservation& pick, base::
   };
   explanation.chosen = row(pick.slot());
   std::erase(candidates, pick.slot());
+  for (size_t i = 0; i < explanation.scorer_count; ++i) context.score(i, candidates);
   const size_t count = std::min(candidates.size(), Explanation::kOthersMax);
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count),
                     candidates.end(), [&](Slot a, Slot b) {

@@ -7,6 +7,10 @@ Scratch::Scratch(uint32_t slots) : scores(kScorersMax, Scores(slots, 0.0F)), dep
   shortlist.reserve(slots);
 }
 
+void Context::score(size_t i, std::span<const Slot> slots) const {
+  scorers[i]->score(*this, slots, scratch.scores[i]);
+}
+
 std::string_view to_string(Reason reason) {
   switch (reason) {
     case Reason::kTurn:

@@ -1,6 +1,8 @@
-// What a pick is made of. Filters take candidates away, scorers fill one column each, a picker
-// chooses by the columns it asked for. Plugins are immutable and shared by all shards; what a pick
-// needs for itself lies in the shard's Scratch. None of them allocates once the scratch is warm.
+// What a pick is made of. Filters take candidates away, scorers fill one column each, a picker asks
+// for the columns it chooses by: for all candidates, or only for those that matter to it, so that a
+// pick among a thousand replicas need not score a thousand. Plugins are immutable and shared by all
+// shards; what a pick needs for itself lies in the shard's Scratch. None of them allocates once the
+// scratch is warm.
 //
 // To add one: pick/<filters|scorers|pickers>/<name>.h, .cc and _test.cc, and a line in register.cc.
 #pragma once
@@ -25,8 +27,8 @@ struct Query {
   std::span<const Slot> tried;       // replicas where this request has failed already
 };
 
-// One score for each slot; entries of slots that are no candidates mean nothing. Starts at zero,
-// and only the scorer whose column it is writes to it.
+// One score for each slot; entries of slots that were not scored mean nothing. Starts at zero, and
+// only the scorer whose column it is writes to it.
 using Scores = std::vector<float>;
 
 inline constexpr size_t kScorersMax = 4;
@@ -40,12 +42,18 @@ struct Scratch {
   cache_index::Depths depths;   // set by the prefix scorer
 };
 
+class Scorer;
+
 struct Context {
   const Query& query;
   const Columns& columns;
   const cache_index::PrefixIndex& index;
   base::Random& random;
   Scratch& scratch;
+  std::span<const Scorer* const> scorers;  // of the policy's picker
+
+  // Has the picker's i-th scorer score these slots in scratch.scores[i].
+  void score(size_t i, std::span<const Slot> slots) const;
 };
 
 // Why the picker chose as it did.
@@ -76,19 +84,19 @@ class Scorer {
  public:
   virtual ~Scorer() = default;
   virtual std::string_view name() const = 0;
-  // Sets the entry of each candidate.
-  virtual void score(const Context& context, Scores& scores) const = 0;
+  // Sets the entry of each of `slots`, perhaps of more.
+  virtual void score(const Context& context, std::span<const Slot> slots, Scores& scores) const = 0;
 };
 
 class Picker {
  public:
   virtual ~Picker() = default;
   virtual std::string_view name() const = 0;
-  // The columns it reads, in order: scratch.scores[i] comes from the i-th. At most kScorersMax.
+  // The columns it may ask for, in order. At most kScorersMax.
   virtual std::span<const std::string_view> scorers() const = 0;
-  // At least one candidate is there.
+  // At least one candidate is there. The slot it picks is scored in every column afterwards.
   virtual Pick pick(const Context& context) const = 0;
-  // Whether it would rather have `a` than `b`, for the explanation's list of others.
+  // Whether it would rather have `a` than `b`, both scored, for the explanation's list of others.
   virtual bool prefers(const Context& context, Slot a, Slot b) const = 0;
 };
 

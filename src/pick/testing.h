@@ -41,7 +41,10 @@ struct World {
     std::iota(scratch.candidates.begin(), scratch.candidates.end(), Slot{0});
   }
 
-  Context context() { return {query, columns, index, random, scratch}; }
+  // `scorers` as the policy would hand to its picker.
+  Context context(std::span<const Scorer* const> scorers = {}) {
+    return {query, columns, index, random, scratch, scorers};
+  }
   void load(Slot slot, uint32_t requests) {
     for (uint32_t i = 0; i < requests; ++i) columns.begin(slot, 0);
   }

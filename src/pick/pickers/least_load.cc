@@ -42,6 +42,7 @@ std::span<const std::string_view> LeastLoadPicker::scorers() const { return kSco
 
 Pick LeastLoadPicker::pick(const Context& context) const {
   const Scratch& scratch = context.scratch;
+  context.score(0, scratch.candidates);
   return {least_loaded(context, scratch.candidates, scratch.scores[0]), Reason::kLeastLoaded};
 }
 

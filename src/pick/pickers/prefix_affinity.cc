@@ -14,6 +14,14 @@ constexpr std::array<std::string_view, 2> kScorers{"load", "prefix"};
 constexpr size_t kLoad = 0;
 constexpr size_t kPrefix = 1;
 
+// The one thing here that grows with the number of replicas while holders are there.
+float mean_load(const Context& context) {
+  const std::vector<Slot>& slots = context.scratch.candidates;
+  uint64_t sum = 0;
+  for (const Slot slot : slots) sum += context.columns.load(slot);
+  return static_cast<float>(sum) / static_cast<float>(slots.size());
+}
+
 }  // namespace
 
 base::Result<> PrefixAffinityOptions::validate() const {
@@ -38,22 +46,26 @@ std::span<const std::string_view> PrefixAffinityPicker::scorers() const { return
 
 Pick PrefixAffinityPicker::pick(const Context& context) const {
   Scratch& scratch = context.scratch;
+  const std::vector<Slot>& candidates = scratch.candidates;
   const Scores& load = scratch.scores[kLoad];
   const Scores& share = scratch.scores[kPrefix];
+
+  context.score(kPrefix, candidates);
   std::vector<Slot>& holders = scratch.shortlist;
   holders.clear();
-  uint64_t sum = 0;  // loads are whole numbers; float sums would not overlap in the processor
-  for (const Slot slot : scratch.candidates) {
-    sum += static_cast<uint64_t>(static_cast<int64_t>(load[slot]));
-    if (share[slot] >= share_min_ && share[slot] > 0) holders.push_back(slot);
+  for (const Slot slot : scratch.depths.holders()) {
+    if (share[slot] < share_min_) continue;
+    if (std::binary_search(candidates.begin(), candidates.end(), slot)) holders.push_back(slot);
   }
-  const float mean = static_cast<float>(sum) / static_cast<float>(scratch.candidates.size());
-  const float bound = load_factor_ * (mean + 1);
-
   const bool held = !holders.empty();
-  std::erase_if(holders, [&](Slot slot) { return load[slot] >= bound; });
+  if (held) {
+    context.score(kLoad, holders);
+    const float bound = load_factor_ * (mean_load(context) + 1);
+    std::erase_if(holders, [&](Slot slot) { return load[slot] >= bound; });
+  }
   if (holders.empty()) {
-    return {least_loaded(context, scratch.candidates, load),
+    context.score(kLoad, candidates);
+    return {least_loaded(context, candidates, load),
             held ? Reason::kHolderTooBusy : Reason::kPrefixCold};
   }
   float best = 0;

@@ -18,7 +18,8 @@
 // where a prefix really went); load in tokens (the engine batches requests, and a resent long
 // prompt costs its holder nothing).
 //
-// Cost: one pass over the candidates, another one if no holder is allowed.
+// Cost: one lookup and one sum over the candidates; if no holder is allowed, a pass for the least
+// loaded.
 // Misleads: where `load` and `prefix` do. Under low load the bound is reached with two requests, so
 // siblings sent together may spread although one replica could batch them.
 #pragma once

@@ -2,8 +2,8 @@
 
 namespace fairlead::pick {
 
-void LoadScorer::score(const Context& context, Scores& scores) const {
-  for (const Slot slot : context.scratch.candidates) {
+void LoadScorer::score(const Context& context, std::span<const Slot> slots, Scores& scores) const {
+  for (const Slot slot : slots) {
     scores[slot] = static_cast<float>(context.columns.load(slot));
   }
 }

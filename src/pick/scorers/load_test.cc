@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "pick/testing.h"
 
 namespace fairlead::pick {
@@ -13,7 +15,7 @@ TEST(LoadScorer, AddsOwnRequestsAndThoseOfOthers) {
   world.load(1, 1);
   world.columns.set_scraped(1, {.running = 3, .waiting = 2}, 1);
   Scores scores(3);
-  LoadScorer().score(world.context(), scores);
+  LoadScorer().score(world.context(), std::array<Slot, 3>{0, 1, 2}, scores);
   EXPECT_EQ(scores, (Scores{2, 5, 0}));
 }
 

@@ -2,7 +2,7 @@
 
 namespace fairlead::pick {
 
-void PrefixScorer::score(const Context& context, Scores& scores) const {
+void PrefixScorer::score(const Context& context, std::span<const Slot>, Scores& scores) const {
   const std::span<const uint64_t> blocks = context.query.blocks;
   cache_index::Depths& depths = context.scratch.depths;
   // The column is this scorer's own: only the holders of the last prompt are not zero.

@@ -14,7 +14,7 @@ TEST(PrefixScorer, GivesTheShareOfThePromptThatIsHeld) {
   world.hold(0, testing::Blocks(blocks.begin(), blocks.begin() + 4));
   world.hold(2, blocks);
   Scores scores(3);
-  PrefixScorer().score(world.context(), scores);
+  PrefixScorer().score(world.context(), world.scratch.candidates, scores);
   EXPECT_EQ(scores, (Scores{0.25F, 0, 1}));
   EXPECT_EQ(world.scratch.depths.of(2), 16u);
 }
@@ -22,7 +22,7 @@ TEST(PrefixScorer, GivesTheShareOfThePromptThatIsHeld) {
 TEST(PrefixScorer, APromptWithoutBlocksScoresZero) {
   testing::World world(2);
   Scores scores(2);
-  PrefixScorer().score(world.context(), scores);
+  PrefixScorer().score(world.context(), world.scratch.candidates, scores);
   EXPECT_EQ(scores, (Scores{0, 0}));
 }
 
@@ -33,9 +33,9 @@ TEST(PrefixScorer, ForgetsThePromptBefore) {
   world.hold(1, held);
   Scores scores(2);
   world.query.blocks = held;
-  PrefixScorer().score(world.context(), scores);
+  PrefixScorer().score(world.context(), world.scratch.candidates, scores);
   world.query.blocks = other;
-  PrefixScorer().score(world.context(), scores);
+  PrefixScorer().score(world.context(), world.scratch.candidates, scores);
   EXPECT_EQ(scores, (Scores{0, 0}));
 }
 
