@@ -9,6 +9,7 @@ namespace fairlead::net {
 namespace {
 
 constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kHeadReadBytes = 4 * 1024;
 constexpr int kInterimAnswersMax = 16;
 constexpr size_t kRestBytes = 4 * 1024;
 
@@ -35,7 +36,7 @@ rt::Task<base::Result<>> ClientConnection::read_any_head(AnswerTo request,
       co_return protocol_error("bare LF in an answer's head");
     if (status == HeadScanner::Status::kTooLarge)
       co_return protocol_error("an answer's head is too large");
-    const base::Result<size_t> n = co_await read_some(*stream_, in_.room(kReadBytes), deadline);
+    const base::Result<size_t> n = co_await read_some(*stream_, in_.room(kHeadReadBytes), deadline);
     if (!n) co_return n.error();
     if (*n == 0) {
       if (!in_.empty()) co_return reset_error("connection closed within an answer's head");

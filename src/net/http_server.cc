@@ -113,7 +113,7 @@ rt::Task<base::Result<>> Exchange::finish() {
 }
 
 // One connection: reads a request, has it handled, and again.
-class HttpServer::Connection : public rt::ListNode {
+class HttpServer::Connection : public rt::ListNode, private RequestMemory {
  public:
   Connection(HttpServer& server, ByteStream& stream, rt::Scope& parent)
       : server_(server), stream_(stream), loop_(server.network_.loop()), scope_(parent) {}
@@ -133,7 +133,7 @@ class HttpServer::Connection : public rt::ListNode {
   enum class Read : uint8_t { kDone, kClose, kRefused };
   const ServerOptions& options() const { return server_.options_; }
   Exchange::Connection lent() {
-    return {stream_, loop_, options().write_timeout, out_, server_.draining_};
+    return {stream_, loop_, options().write_timeout, out_, server_.draining_, *this};
   }
 
   // False: close the connection.
@@ -173,6 +173,14 @@ class HttpServer::Connection : public rt::ListNode {
     in_.consume(consumed_);
     consumed_ = 0;
     co_return go_on;
+  }
+
+  void drop_request() override {
+    in_.consume(consumed_);
+    consumed_ = 0;
+    if (in_.empty()) in_.release();
+    body_ = std::string();
+    give_back();
   }
 
   rt::Task<Read> read_head() {

@@ -56,6 +56,15 @@ struct Answer {
 
 class Exchange;
 
+// Who holds the bytes of a request.
+class RequestMemory {
+ public:
+  virtual void drop_request() = 0;
+
+ protected:
+  ~RequestMemory() = default;
+};
+
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -79,6 +88,7 @@ class Exchange {
     base::Nanos write_timeout;
     std::string& scratch;
     const bool& draining;
+    RequestMemory& memory;
   };
   Exchange(const Connection& connection, const RequestHead& request, std::string_view body)
       : connection_(connection),
@@ -90,6 +100,13 @@ class Exchange {
   const RequestHead& request() const { return request_; }
   std::string_view body() const { return body_; }
   rt::Loop& loop() const { return connection_.loop; }
+
+  // Gives the memory of the request back while a long answer goes on: body() is empty from now on,
+  // and views of request()'s method, target and fields end.
+  void drop_request() {
+    body_ = {};
+    connection_.memory.drop_request();
+  }
 
   // The whole answer at once.
   rt::Task<base::Result<>> respond(Answer answer, std::string_view body);

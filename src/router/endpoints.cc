@@ -9,8 +9,8 @@ namespace {
 using Kind = EndpointKind;
 
 constexpr std::array kEndpoints = {
-    Endpoint{"/v1/chat/completions", Kind::kJson, "POST"},
-    Endpoint{"/v1/completions", Kind::kJson, "POST"},
+    Endpoint{"/v1/chat/completions", Kind::kJson, "POST", true},
+    Endpoint{"/v1/completions", Kind::kJson, "POST", true},
     Endpoint{"/v1/models", Kind::kModels, "GET"},
     Endpoint{"/healthz", Kind::kHealthz, "GET"},
     Endpoint{"/readyz", Kind::kReadyz, "GET"},

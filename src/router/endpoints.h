@@ -17,7 +17,8 @@ enum class EndpointKind : uint8_t {
 struct Endpoint {
   std::string_view path;
   EndpointKind kind = EndpointKind::kUnknown;
-  std::string_view method = {};  // the one that is allowed
+  std::string_view method = {};   // the one that is allowed
+  bool has_usage_option = false;  // streams have stream_options.include_usage
 };
 
 // kUnknown for anything else.

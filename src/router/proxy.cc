@@ -77,12 +77,13 @@ class InFlight {
 
 }  // namespace
 
-Proxy::Proxy(Shard& shard, net::Exchange& exchange, EndpointKind kind)
+Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
     : shard_(shard),
       exchange_(exchange),
-      kind_(kind),
+      endpoint_(endpoint),
       began_(shard.loop().now()),
-      began_wall_(shard.loop().clock().wall()) {
+      began_wall_(shard.loop().clock().wall()),
+      bytes_in_(exchange.body().size()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
   request_id_ = usable_request_id(id) ? std::string(id) : shard_.new_request_id();
@@ -128,7 +129,7 @@ rt::Task<Proxy::Progress> Proxy::understand() {
 
 std::optional<protocol::ApiError> Proxy::read_body() {
   const std::string_view body = exchange_.body();
-  if (kind_ == EndpointKind::kMultipart) {
+  if (endpoint_.kind == EndpointKind::kMultipart) {
     model_name_ = form_field(exchange_.request().value("content-type"), body, "model");
   } else {
     base::Result<codec::BodyScan> scan = codec::scan_body(body);
@@ -160,7 +161,7 @@ rt::Task<const pick::Model*> Proxy::find_model() {
 // The blocks lie in the shard's hasher, so they are hashed again for each pick and each undo.
 void Proxy::hash_prompt() {
   query_.blocks = {};
-  if (!shard_.shared().policy.reads_prefixes() || kind_ != EndpointKind::kJson) return;
+  if (!shard_.shared().policy.reads_prefixes() || endpoint_.kind != EndpointKind::kJson) return;
   cache_index::PrefixHasher& hasher = shard_.hasher();
   const std::string_view body = exchange_.body();
   hasher.reset(model_name_, scan_.cache_salt.in(body));
@@ -175,8 +176,7 @@ void Proxy::build_body() {
   body_ = exchange_.body();
   query_.prompt_tokens = static_cast<uint32_t>(body_.size() / kBytesPerToken);
   if (!shard_.shared().config.ask_usage || !scan_.streams || scan_.include_usage) return;
-  const std::string_view path = exchange_.request().path;
-  if (path != "/v1/chat/completions" && path != "/v1/completions") return;
+  if (!endpoint_.has_usage_option) return;
   codec::BodyEdits edits(scan_);
   edits.request_usage(body_);
   if (edits.empty()) return;
@@ -496,6 +496,13 @@ rt::Task<base::Result<>> Proxy::relay_body(rt::Scope& scope, net::ClientConnecti
     const bool sent = co_await send_to_client();
     if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
   }
+  // A stream may last for an hour: it holds no buffers but what a slow client has not taken.
+  if (status == AnswerFilter::Status::kMore) {
+    input.release();
+    body_ = {};
+    body_with_edits_ = std::string();
+    exchange_.drop_request();
+  }
   while (status == AnswerFilter::Status::kMore) {
     scope.set_deadline(std::min(end, base::after(loop().now(), config.chunk_timeout)));
     const rt::WaitStatus ready = co_await connection.stream().wait_readable();
@@ -673,19 +680,18 @@ void Proxy::account() {
     shard_.metrics().count_refused(status_);
   }
   if (shard_.shared().access_log == nullptr) return;
-  const net::RequestHead& head = exchange_.request();
   obs::AccessRecord record;
   record.time = began_wall_;
   record.request_id = request_id_;
-  record.method = head.method;
-  record.path = head.path;
+  record.method = endpoint_.method;
+  record.path = endpoint_.path;
   record.model = model_name_;
   if (backend_ != nullptr) record.backend = backend_->name;
   record.status = status_;
   record.outcome = outcome_;
   record.duration = duration;
   if (first_byte_ != base::TimePoint{}) record.first_byte = first_byte_ - began_;
-  record.bytes_in = exchange_.body().size();
+  record.bytes_in = bytes_in_;
   record.bytes_out = bytes_out_;
   if (usage_) {
     record.prompt_tokens = static_cast<uint32_t>(usage_->prompt_tokens);

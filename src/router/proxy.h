@@ -25,7 +25,7 @@ namespace fairlead::router {
 
 class Proxy {
  public:
-  Proxy(Shard& shard, net::Exchange& exchange, EndpointKind kind);
+  Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint);
   ~Proxy();
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
@@ -80,7 +80,7 @@ class Proxy {
 
   Shard& shard_;
   net::Exchange& exchange_;
-  EndpointKind kind_;
+  const Endpoint& endpoint_;
   base::TimePoint began_;
   base::WallTime began_wall_;
 
@@ -110,6 +110,7 @@ class Proxy {
   int status_ = 0;
   std::string_view outcome_ = "ok";
   base::TimePoint first_byte_{};
+  uint64_t bytes_in_ = 0;
   uint64_t bytes_out_ = 0;
   std::optional<codec::Usage> usage_;
 };

@@ -157,7 +157,7 @@ rt::Task<void> Shard::handle(net::Exchange& exchange) {
       break;
     case EndpointKind::kJson:
     case EndpointKind::kMultipart: {
-      Proxy proxy(*this, exchange, endpoint.kind);
+      Proxy proxy(*this, exchange, endpoint);
       co_await proxy.run();
       break;
     }
