@@ -196,6 +196,11 @@ class Load {
     const int64_t now = now_ns();
     latencies_.push_back(now - connection.started);
     if (connection.status != 200) ++errors_;
+    if (options_.idle()) {
+      fmt::print(stderr, "relay_load: a stream to be held ended with status {}\n",
+                 connection.status);
+      std::exit(1);
+    }
     --active_;
     if (now < stop_) send_request(connection);
   }
