@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/append.h"
-#include "codec/body_edit.h"
 #include "codec/json.h"
 #include "codec/prompt_pieces.h"
 
@@ -179,10 +177,8 @@ void Proxy::build_body() {
   if (!endpoint_.has_usage_option) return;
   codec::BodyEdits edits(scan_);
   edits.request_usage(body_);
-  if (edits.empty()) return;
-  body_with_edits_ = codec::spliced(body_, edits.splices());
-  body_ = body_with_edits_;
-  cut_usage_ = true;
+  splices_ = edits.splices();
+  cut_usage_ = !splices_.empty();
 }
 
 // ---- attempts -----------------------------------------------------------------------------------
@@ -299,10 +295,8 @@ rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
                                                     net::ClientConnection& connection,
                                                     bool reused) {
   scope.set_deadline(base::after(loop().now(), shard_.shared().config.first_byte_timeout));
-  build_head();
-  std::array<iovec, 2> pieces = {piece(head_out_), piece(body_)};
-  base::Result<> done =
-      co_await connection.send(std::span(pieces).first(body_.empty() ? 1 : 2), base::kNever);
+  collect_request();
+  base::Result<> done = co_await connection.send(pieces_, base::kNever);
   if (done || done.error().code() == ErrorCode::kConnectionReset) {
     // An engine that refuses early may have answered before it stopped reading.
     const base::Result<> answered =
@@ -406,8 +400,23 @@ void Proxy::build_head() {
   }
   head_out_.append("X-Request-Id: ").append(request_id_).append("\r\n");
   head_out_ += "Content-Length: ";
-  base::append_decimal(head_out_, body_.size());
+  uint64_t length = body_.size();
+  for (const codec::Splice& splice : splices_) length += splice.insert.size() - splice.remove;
+  base::append_decimal(head_out_, length);
   head_out_ += "\r\n\r\n";
+}
+
+// Head and body, with what is spliced in between the parts of the body that stay.
+void Proxy::collect_request() {
+  build_head();
+  pieces_.assign(1, piece(head_out_));
+  size_t from = 0;
+  for (const codec::Splice& splice : splices_) {
+    pieces_.push_back(piece(body_.substr(from, splice.offset - from)));
+    pieces_.push_back(piece(splice.insert));
+    from = splice.offset + splice.remove;
+  }
+  if (from < body_.size()) pieces_.push_back(piece(body_.substr(from)));
 }
 
 // ---- the answer ---------------------------------------------------------------------------------
@@ -500,7 +509,7 @@ rt::Task<base::Result<>> Proxy::relay_body(rt::Scope& scope, net::ClientConnecti
   if (status == AnswerFilter::Status::kMore) {
     input.release();
     body_ = {};
-    body_with_edits_ = std::string();
+    splices_ = {};
     exchange_.drop_request();
   }
   while (status == AnswerFilter::Status::kMore) {

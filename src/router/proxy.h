@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/body_edit.h"
 #include "codec/body_scan.h"
 #include "net/http_server.h"
 #include "protocol/errors.h"
@@ -61,6 +62,7 @@ class Proxy {
   bool take_retry(FailureKind kind);
   bool another_candidate() const;
   void build_head();
+  void collect_request();
   Failure failure(FailureKind kind, const rt::Scope& scope, base::Error error) const;
 
   // The answer.
@@ -87,8 +89,8 @@ class Proxy {
   std::string request_id_;
   codec::BodyScan scan_;
   std::string model_name_;
-  std::string body_with_edits_;
-  std::string_view body_;  // as sent to engines
+  std::string_view body_;               // as the client sent it
+  std::vector<codec::Splice> splices_;  // what engines get instead
   bool cut_usage_ = false;
   bool explains_ = false;
   std::string explanation_;
