@@ -141,8 +141,7 @@ class FakeEngine:
         headers = {n.lower(): v.strip() for n, v in (line.split(":", 1) for line in head[1:-2])}
         body = b""
         if headers.get("transfer-encoding") == "chunked":
-            while data := connection.read_chunk():
-                body += data
+            body = b"".join(iter(connection.read_chunk, b""))
         elif "content-length" in headers:
             body = connection.read_exactly(int(headers["content-length"]))
         if path == "/health":

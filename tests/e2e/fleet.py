@@ -152,8 +152,10 @@ class Router(Process):
     def __init__(self, backends, *flags, policy="round-robin", wait=True):
         self.port, self.metrics_port = free_port(), free_port()
         args = [flag for backend in backends for flag in ("--backend", backend)]
-        super().__init__("router", *args, "--policy", policy, "--port", self.port,
-                         "--metrics-port", self.metrics_port, *flags)
+        if "--drain-delay" not in flags:
+            flags += ("--drain-delay", "0s")  # no load balancer lags here
+        super().__init__("router", *args, "--host", "127.0.0.1", "--port", self.port,
+                         "--metrics-port", self.metrics_port, "--policy", policy, *flags)
         if wait:
             self.wait_ready(self.port, "/readyz")
             if backends:

@@ -268,7 +268,7 @@ def test_no_replica_is_a_503_with_retry_after(start):
 # ---- clients that misbehave ----------------------------------------------------------------------
 
 def test_a_client_that_leaves_during_prefill_frees_the_engine(start):
-    engine = start(fleet.Engine, "--sim-speed", "0.02")
+    engine = start(fleet.Engine, "--sim-speed", "0.2")  # a step of prefill takes about a second
     router = start(fleet.Router, [engine.url])
     for leave in (wire.Connection.close, wire.Connection.reset):
         client = wire.Connection(router.port)

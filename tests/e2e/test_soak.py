@@ -83,7 +83,14 @@ def test_after_a_thousand_rounds_nothing_is_held(start):
             one_round(number, router, engine_router)
             del seen[:-50]
         settle(router, engine_router, engines)
+        # The rounds did what they say: requests moved, clients left, answers broke off.
+        metrics = router.metrics()
+        assert metrics.total("fairlead_retries_total") > ROUNDS / 20
+        assert metrics.total("fairlead_upstream_failures_total") > ROUNDS / 10
+        assert metrics.total("fairlead_requests_cancelled_total") > ROUNDS / 20
+        assert metrics.total("fairlead_requests_total") > ROUNDS / 2
         growth = [process.rss() - before for process, before in zip(processes, rss)]
+        print("growth in KiB:", [g // 1024 for g in growth])
         assert max(growth) <= RSS_GROWTH_MAX, [f"{g / 2**20:.1f} MiB" for g in growth]
         # Idle pooled connections may stay, as many as there were; none accumulate.
         for process, before in zip(processes, sockets):

@@ -63,11 +63,13 @@ class Connection:
         return head + mark
 
     def read_exactly(self, count):
-        while len(self.buffer) < count:
-            if not self._more():
+        data, self.buffer = bytearray(self.buffer[:count]), self.buffer[count:]
+        while len(data) < count:
+            more = self.socket.recv(min(count - len(data), 1 << 20))
+            if not more:
                 raise ConnectionError("ended in mid-body")
-        data, self.buffer = self.buffer[:count], self.buffer[count:]
-        return data
+            data += more
+        return bytes(data)
 
     def read_head(self):
         lines = self.read_until(b"\r\n\r\n").decode("latin-1").split("\r\n")
