@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "base/append.h"
-#include "codec/json.h"
 #include "codec/prompt_pieces.h"
+#include "router/answer_relay.h"
+#include "router/explain.h"
+#include "router/passed_fields.h"
 
 namespace fairlead::router {
 namespace {
@@ -15,7 +17,6 @@ using base::ErrorCode;
 
 constexpr auto kModelWait = std::chrono::seconds(5);
 constexpr size_t kRequestIdBytesMax = 128;
-constexpr size_t kExplainBytesMax = 2048;
 // About four bytes of JSON text a token: good enough for load, engines report the truth.
 constexpr size_t kBytesPerToken = 4;
 
@@ -39,27 +40,6 @@ bool usable_request_id(std::string_view id) {
 }
 
 iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
-
-// The fields of a client's head that are not for the engine: the router makes its own, or they are
-// about this hop. Answers are not to be compressed, since their usage is read.
-bool is_replaced(std::string_view name) {
-  switch (name.size()) {
-    case 4:
-      return net::equals_ignoring_case(name, "host");
-    case 6:
-      return net::equals_ignoring_case(name, "expect");
-    case 12:
-      return net::equals_ignoring_case(name, "x-request-id");
-    case 14:
-      return net::equals_ignoring_case(name, "content-length");
-    case 15:
-      return net::equals_ignoring_case(name, "accept-encoding");
-    case 18:
-      return net::equals_ignoring_case(name, "x-fairlead-explain");
-    default:
-      return false;
-  }
-}
 
 // Counts the request while it is handled.
 class InFlight {
@@ -240,7 +220,8 @@ bool Proxy::pick_replica() {
   backend_ = snapshot_->by_slot[reservation_->slot()];
   shard_.metrics().count_pick(to_string(reservation_->reason));
   if (explains_) {
-    explanation_ = explain_json(shard_.chooser().explain(query_, *reservation_, shard_.random()));
+    explanation_ = explain_json(shard_.chooser().explain(query_, *reservation_, shard_.random()),
+                                *reservation_, *snapshot_, attempts_);
   }
   return true;
 }
@@ -286,7 +267,22 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt() {
   if (result) co_return result;
   shard_.chooser().first_byte(*reservation_);
   first_byte_ = loop().now();
-  co_await relay(scope, *connection).in(scope);
+  status_ = connection->response().status;
+  AnswerRelay relay(shard_, exchange_,
+                    {.request_id = request_id_,
+                     .explanation = explanation_,
+                     .cut_usage = cut_usage_,
+                     .end = base::after(began_, config.request_timeout),
+                     .slot = backend_->slot});
+  const AnswerRelay::End end = co_await relay.run(scope, *connection).in(scope);
+  usage_ = relay.usage();
+  bytes_out_ = relay.bytes_out();
+  if (end == AnswerRelay::End::kClientGone) outcome_ = "client_gone";
+  if (end == AnswerRelay::End::kBrokenOff) {
+    outcome_ = scope.cancelled() ? to_string(scope.reason()) : "broken_off";
+    shard_.shared().failures.report(backend_->slot, FailureKind::kReset);
+    shard_.metrics().count_cancel(outcome_);
+  }
   shard_.give_back(*backend_, std::move(connection));
   co_return std::nullopt;
 }
@@ -377,7 +373,6 @@ bool Proxy::is_bad_answer(const net::ResponseHead& head) const {
 void Proxy::build_head() {
   const SharedState& shared = shard_.shared();
   const net::RequestHead& head = exchange_.request();
-  const std::string_view connection = head.value("connection");
   std::string_view target = head.target;
   target.remove_prefix(static_cast<size_t>(head.path.data() - target.data()));
   head_out_.clear();
@@ -387,14 +382,8 @@ void Proxy::build_head() {
       .append(" HTTP/1.1\r\nHost: ")
       .append(backend_->host)
       .append("\r\n");
-  for (const net::Field& field : head.fields) {
-    if (is_replaced(field.name) || net::is_hop_by_hop(field.name, connection)) continue;
-    const bool secret =
-        field.name.size() == 13 && net::equals_ignoring_case(field.name, "authorization");
-    if (secret && (!shared.config.forward_authorization || !shared.backend_authorization.empty()))
-      continue;
-    head_out_.append(field.name).append(": ").append(field.value).append("\r\n");
-  }
+  const bool pass = shared.config.forward_authorization && shared.backend_authorization.empty();
+  append_passed_fields(head_out_, head, pass ? Authorization::kPass : Authorization::kDrop);
   if (!shared.backend_authorization.empty()) {
     head_out_.append("Authorization: ").append(shared.backend_authorization).append("\r\n");
   }
@@ -419,184 +408,8 @@ void Proxy::collect_request() {
   if (from < body_.size()) pieces_.push_back(piece(body_.substr(from)));
 }
 
-// ---- the answer ---------------------------------------------------------------------------------
-
-AnswerFilter::Options Proxy::begin_answer(const net::ResponseHead& head) {
-  const net::RequestHead& request = exchange_.request();
-  AnswerFilter::Options options;
-  options.body = head.body;
-  options.length = head.content_length;
-  options.events = head.value("content-type").starts_with("text/event-stream");
-  options.cut_usage = options.events && cut_usage_;
-  const bool counted = head.body == net::BodyKind::kLength && !options.cut_usage;
-  const bool chunks = !counted && head.body != net::BodyKind::kNone && request.minor_version == 1;
-  options.client = chunks ? AnswerFilter::Client::kChunked : AnswerFilter::Client::kPlain;
-  if (!counted && !chunks && head.body != net::BodyKind::kNone) exchange_.close_after();
-
-  status_ = head.status;
-  head_out_.clear();
-  head_out_ += "HTTP/1.1 ";
-  base::append_decimal(head_out_, static_cast<uint64_t>(head.status));
-  head_out_.append(" ").append(net::reason_phrase(head.status)).append("\r\n");
-  const std::string_view connection = head.value("connection");
-  for (const net::Field& field : head.fields) {
-    if (is_replaced(field.name) || net::is_hop_by_hop(field.name, connection)) continue;
-    head_out_.append(field.name).append(": ").append(field.value).append("\r\n");
-  }
-  head_out_.append("x-request-id: ").append(request_id_).append("\r\n");
-  if (!explanation_.empty())
-    head_out_.append("x-fairlead-explain: ").append(explanation_).append("\r\n");
-  if (counted) {
-    head_out_ += "content-length: ";
-    base::append_decimal(head_out_, head.content_length);
-    head_out_ += "\r\n";
-  }
-  if (chunks) head_out_ += "transfer-encoding: chunked\r\n";
-  if (!exchange_.keep_alive()) {
-    head_out_ += "connection: close\r\n";
-  } else if (request.minor_version == 0) {
-    head_out_ += "connection: keep-alive\r\n";
-  }
-  head_out_ += "\r\n";
-  return options;
-}
-
-rt::Task<void> Proxy::relay(rt::Scope& scope, net::ClientConnection& connection) {
-  AnswerFilter filter(begin_answer(connection.response()));
-  exchange_.mark_started();
-  const base::Result<> done = co_await relay_body(scope, connection, filter);
-  usage_ = filter.usage();
-  if (done) {
-    exchange_.mark_finished();
-    connection.mark_body_ended();
-    co_return;
-  }
-  exchange_.close_after();
-  const bool client_gone = client_failed_ || scope.reason() == rt::CancelReason::kClientGone;
-  outcome_ = client_gone         ? "client_gone"
-             : scope.cancelled() ? to_string(scope.reason())
-                                 : "broken_off";
-  if (client_gone) co_return;
-  shard_.shared().failures.report(backend_->slot, FailureKind::kReset);
-  shard_.metrics().count_cancel(outcome_);
-  co_await broke_off(filter, done.error()).in(scope);
-}
-
-rt::Task<base::Result<>> Proxy::relay_body(rt::Scope& scope, net::ClientConnection& connection,
-                                           AnswerFilter& filter) {
-  const RouterConfig& config = shard_.shared().config;
-  const base::TimePoint end = base::after(began_, config.request_timeout);
-  net::Buffer& input = connection.input();
-  // What came with the head and while the first event was awaited.
-  pieces_.assign(1, piece(head_out_));
-  AnswerFilter::Status status =
-      filter.ended() ? AnswerFilter::Status::kEnd : AnswerFilter::Status::kMore;
-  if (status == AnswerFilter::Status::kMore && !input.empty()) {
-    const AnswerFilter::Taken taken = filter.take(input.data(), pieces_);
-    status = taken.status;
-    const bool sent = co_await send_to_client();
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
-    input.consume(taken.consumed);
-    if (status == AnswerFilter::Status::kMore) {
-      carry_.assign(input.data());
-      input.clear();
-    }
-  } else {
-    const bool sent = co_await send_to_client();
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
-  }
-  // A stream may last for an hour: it holds no buffers but what a slow client has not taken.
-  if (status == AnswerFilter::Status::kMore) {
-    input.release();
-    body_ = {};
-    splices_ = {};
-    exchange_.drop_request();
-  }
-  while (status == AnswerFilter::Status::kMore) {
-    scope.set_deadline(std::min(end, base::after(loop().now(), config.chunk_timeout)));
-    const rt::WaitStatus ready = co_await connection.stream().wait_readable();
-    if (ready != rt::WaitStatus::kReady) co_return scope.error();
-    std::span<char> room = shard_.read_room();
-    std::copy(carry_.begin(), carry_.end(), room.begin());
-    const net::IoResult io = connection.stream().try_read(room.subspan(carry_.size()));
-    pieces_.clear();
-    switch (io.kind) {
-      case net::IoResult::Kind::kWouldBlock:
-        continue;
-      case net::IoResult::Kind::kReset:
-        co_return net::reset_error("the engine reset the connection");
-      case net::IoResult::Kind::kEof:
-        status = filter.close(pieces_);
-        break;
-      case net::IoResult::Kind::kBytes: {
-        shard_.own_traffic().heard(backend_->slot, loop().now());
-        const std::string_view bytes(room.data(), carry_.size() + io.count);
-        const AnswerFilter::Taken taken = filter.take(bytes, pieces_);
-        status = taken.status;
-        // Bytes past the end make the connection unfit for another request.
-        if (status == AnswerFilter::Status::kEnd) {
-          input.append(bytes.substr(taken.consumed));
-        } else {
-          carry_.assign(bytes.substr(taken.consumed));
-        }
-        break;
-      }
-    }
-    const bool sent = co_await send_to_client();
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
-  }
-  if (status == AnswerFilter::Status::kEnd) co_return base::Result<>();
-  co_return base::Error(ErrorCode::kProtocol, "the engine's answer broke off");
-}
-
-// False when the client is gone or does not read. The pieces point into room that is shared, so
-// what the client does not take at once is copied before anything is waited for.
-rt::Task<bool> Proxy::send_to_client() {
-  size_t total = 0;
-  for (const iovec& p : pieces_) total += p.iov_len;
-  if (total == 0) co_return true;
-  bytes_out_ += total;
-  const net::IoResult io = exchange_.stream().try_write(pieces_);
-  size_t taken = io.kind == net::IoResult::Kind::kBytes ? io.count : 0;
-  if (taken == total) co_return true;
-  client_failed_ = io.kind == net::IoResult::Kind::kReset;
-  if (client_failed_) co_return false;
-  unsent_.clear();
-  for (const iovec& p : pieces_) {
-    const size_t skip = std::min(taken, p.iov_len);
-    taken -= skip;
-    unsent_.append(static_cast<const char*>(p.iov_base) + skip, p.iov_len - skip);
-  }
-  // The engine's silence does not count while the client is what we wait for.
-  rt::Scope& scope = co_await rt::current_scope();
-  scope.set_deadline(base::kNever);
-  const base::Result<> written =
-      co_await net::write_all(exchange_.stream(), unsent_, exchange_.write_deadline());
-  if (unsent_.capacity() > 64 * 1024) unsent_ = std::string();
-  client_failed_ = !written.ok();
-  co_return written.ok();
-}
-
-// A begun stream of events ends with an error event; anything else is cut off by the server, so
-// that it does not look complete.
-rt::Task<void> Proxy::broke_off(AnswerFilter& filter, const base::Error& error) {
-  if (!filter.options().events) co_return;
-  std::string json;
-  protocol::append_error(
-      json, {.status = 502,
-             .message = fmt::format("The replica broke off its answer: {}.", error.message()),
-             .type = "server_error",
-             .code = "replica_failed"});
-  pieces_.clear();
-  filter.break_off(json, pieces_);
-  unsent_.clear();
-  for (const iovec& p : pieces_) unsent_.append(static_cast<const char*>(p.iov_base), p.iov_len);
-  // The attempt's scope may be cancelled already; this last write has a scope and time of its own.
-  rt::Scope last(loop());
-  const base::Result<> written =
-      co_await net::write_all(exchange_.stream(), unsent_, exchange_.write_deadline()).in(last);
-  if (written) exchange_.mark_finished();
-}
+// ---- where there is no answer to relay
+// -----------------------------------------------------------
 
 rt::Task<void> Proxy::answer_error(protocol::ApiError error,
                                    std::optional<std::chrono::seconds> retry_after) {
@@ -630,41 +443,6 @@ rt::Task<void> Proxy::answer_failure(const Failure& failure) {
   if (unreachable) retry_after = std::chrono::seconds(1);
   co_await answer_error(std::move(error), retry_after);
   outcome_ = late ? "deadline" : "replica_failed";
-}
-
-std::string Proxy::explain_json(const pick::Explanation& explanation) const {
-  const auto write = [&](size_t others) {
-    std::string json;
-    codec::JsonWriter out(json);
-    const auto row = [&](const pick::Explanation::Row& r) {
-      out.key("replica").string(snapshot_->by_slot[r.slot]->name);
-      for (size_t i = 0; i < explanation.scorer_count; ++i) {
-        out.key(explanation.scorers[i]).number(static_cast<double>(r.scores[i]));
-      }
-    };
-    out.begin_object();
-    row(explanation.chosen);
-    out.key("reason").string(to_string(explanation.reason));
-    out.key("policy").string(explanation.policy);
-    out.key("attempt").integer(attempts_);
-    out.key("candidates").integer(explanation.candidates);
-    out.key("filtered").integer(explanation.filtered);
-    out.key("prompt_blocks").integer(explanation.blocks);
-    out.key("held_blocks").integer(reservation_->held_blocks);
-    out.key("others").begin_array();
-    for (size_t i = 0; i < others; ++i) {
-      out.begin_object();
-      row(explanation.others[i]);
-      out.end_object();
-    }
-    out.end_array();
-    out.end_object();
-    return json;
-  };
-  size_t others = explanation.other_count;
-  std::string json = write(others);
-  while (json.size() > kExplainBytesMax && others > 0) json = write(--others);
-  return json;
 }
 
 void Proxy::account() {

@@ -65,17 +65,10 @@ class Proxy {
   void collect_request();
   Failure failure(FailureKind kind, const rt::Scope& scope, base::Error error) const;
 
-  // The answer.
-  rt::Task<void> relay(rt::Scope& scope, net::ClientConnection& connection);
-  rt::Task<base::Result<>> relay_body(rt::Scope& scope, net::ClientConnection& connection,
-                                      AnswerFilter& filter);
-  rt::Task<bool> send_to_client();
-  rt::Task<void> broke_off(AnswerFilter& filter, const base::Error& error);
-  AnswerFilter::Options begin_answer(const net::ResponseHead& head);
+  // Where there is no answer to relay.
   rt::Task<void> answer_error(protocol::ApiError error,
                               std::optional<std::chrono::seconds> retry_after);
   rt::Task<void> answer_failure(const Failure& failure);
-  std::string explain_json(const pick::Explanation& explanation) const;
   void account();
 
   rt::Loop& loop() const { return shard_.loop(); }
@@ -103,12 +96,9 @@ class Proxy {
   uint32_t attempts_ = 0;
   FirstEvent first_event_ = FirstEvent::kGood;  // of the attempt under way
 
-  std::string head_out_;       // to the engine, then to the client
-  std::vector<iovec> pieces_;  // being sent to the client
-  std::string unsent_;         // of a client that does not keep up
-  std::string carry_;          // read from the engine and not consumed
+  std::string head_out_;       // to the engine
+  std::vector<iovec> pieces_;  // being sent to the engine
 
-  bool client_failed_ = false;  // it has gone, or does not read
   int status_ = 0;
   std::string_view outcome_ = "ok";
   base::TimePoint first_byte_{};

@@ -1,0 +1,18 @@
+// The value of x-fairlead-explain: which replica, why, and what others scored. Pure.
+#pragma once
+
+#include <string>
+
+#include "pick/chooser.h"
+#include "router/backends.h"
+
+namespace fairlead::router {
+
+inline constexpr size_t kExplainBytesMax = 2048;
+
+// One JSON object of at most kExplainBytesMax bytes: as many of the others as fit. Scores are by
+// the scorers' names. `attempt` counts from 1.
+std::string explain_json(const pick::Explanation& explanation, const pick::Reservation& pick,
+                         const Snapshot& snapshot, uint32_t attempt);
+
+}  // namespace fairlead::router

@@ -1,0 +1,42 @@
+#include "router/passed_fields.h"
+
+namespace fairlead::router {
+namespace {
+
+bool is_named(std::string_view name, std::string_view lower) {
+  return net::equals_ignoring_case(name, lower);
+}
+
+bool is_replaced(std::string_view name, Authorization authorization) {
+  switch (name.size()) {
+    case 4:
+      return is_named(name, "host");
+    case 6:
+      return is_named(name, "expect");
+    case 12:
+      return is_named(name, "x-request-id");
+    case 13:
+      return authorization == Authorization::kDrop && is_named(name, "authorization");
+    case 14:
+      return is_named(name, "content-length");
+    case 15:
+      return is_named(name, "accept-encoding");
+    case 18:
+      return is_named(name, "x-fairlead-explain");
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization) {
+  const std::string_view connection = head.value("connection");
+  for (const net::Field& field : head.fields) {
+    if (is_replaced(field.name, authorization) || net::is_hop_by_hop(field.name, connection))
+      continue;
+    out.append(field.name).append(": ").append(field.value).append("\r\n");
+  }
+}
+
+}  // namespace fairlead::router

@@ -1,0 +1,17 @@
+// Which header fields pass through the router, in either direction. Pure.
+#pragma once
+
+#include <string>
+
+#include "net/http_head.h"
+
+namespace fairlead::router {
+
+enum class Authorization : uint8_t { kDrop, kPass };
+
+// Appends, as lines, all fields of `head` but those about one hop, those the router sets by itself
+// (Host, Content-Length, x-request-id, ...), Accept-Encoding (answers are read for their usage, so
+// they must not be compressed) and, unless it passes, Authorization.
+void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization);
+
+}  // namespace fairlead::router
