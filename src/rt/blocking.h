@@ -3,7 +3,8 @@
 //   auto addresses = co_await run_blocking<Addresses>([host] { return resolve(host); });
 //
 // Each call has a thread of its own, for rare work only. When the caller is cancelled the result is
-// dropped; the thread ends by itself. On a virtual loop the work runs at once, in place.
+// dropped; the thread ends by itself, also after the loop. On a virtual loop the work runs at once,
+// in place.
 #pragma once
 
 #include <functional>
@@ -28,12 +29,10 @@ Task<std::optional<T>> run_blocking(std::function<T()> work,
     std::optional<T> result;
     WaitList done;
   };
-  // The loop outlives the thread: Loop users stop after their scopes, and a post to a stopped loop
-  // is only kept, never run.
   auto state = std::make_shared<State>();
-  std::thread([&loop, state, work = std::move(work)] {
+  std::thread([mailbox = loop.mailbox(), state, work = std::move(work)] {
     auto result = std::make_shared<T>(work());
-    loop.post([state, result] {
+    mailbox->post([state, result] {
       state->result.emplace(std::move(*result));
       state->done.notify_all();
     });

@@ -31,6 +31,7 @@ Loop::Loop() : clock_(&system_clock_), now_(system_clock_.now()), poller_(new Po
   poller_->epoll = epoll_create1(EPOLL_CLOEXEC);
   poller_->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   CHECK(poller_->epoll >= 0 && poller_->wake >= 0, "epoll and eventfd (too many open files?)");
+  mailbox_->wake_ = poller_->wake;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   CHECK(epoll_ctl(poller_->epoll, EPOLL_CTL_ADD, poller_->wake, &event) == 0, "epoll_ctl");
@@ -39,6 +40,11 @@ Loop::Loop() : clock_(&system_clock_), now_(system_clock_.now()), poller_(new Po
 Loop::Loop(base::ManualClock& clock) : manual_clock_(&clock), clock_(&clock), now_(clock.now()) {}
 
 Loop::~Loop() {
+  {
+    const std::lock_guard lock(mailbox_->mutex_);
+    mailbox_->closed_ = true;
+    mailbox_->posted_.clear();
+  }
   if (poller_ != nullptr) {
     close(poller_->epoll);
     close(poller_->wake);
@@ -65,17 +71,15 @@ void Loop::unwatch(int fd, IoHandler& handler) {
   }
 }
 
-void Loop::post(std::function<void()> function) {
-  bool first = false;
-  {
-    const std::lock_guard lock(posted_mutex_);
-    first = posted_.empty();
-    posted_.push_back(std::move(function));
-  }
-  if (first && poller_ != nullptr) {
+void Mailbox::post(std::function<void()> function) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  const bool first = posted_.empty();
+  posted_.push_back(std::move(function));
+  if (first && wake_ >= 0) {
     const uint64_t one = 1;
     // A full eventfd counter wakes the loop as well, so the result does not matter.
-    [[maybe_unused]] const ssize_t n = write(poller_->wake, &one, sizeof one);
+    [[maybe_unused]] const ssize_t n = write(wake_, &one, sizeof one);
   }
 }
 
@@ -86,8 +90,8 @@ void Loop::stop() {
 void Loop::run_posted() {
   std::vector<std::function<void()>> batch;
   {
-    const std::lock_guard lock(posted_mutex_);
-    batch.swap(posted_);
+    const std::lock_guard lock(mailbox_->mutex_);
+    batch.swap(mailbox_->posted_);
   }
   for (auto& function : batch) function();
 }

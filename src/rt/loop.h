@@ -34,6 +34,19 @@ class IoHandler {
   ~IoHandler() = default;
 };
 
+// Posts to a loop from any thread, also after the loop is gone: what is posted then is dropped.
+class Mailbox {
+ public:
+  void post(std::function<void()> function);
+
+ private:
+  friend class Loop;
+  std::mutex mutex_;
+  std::vector<std::function<void()>> posted_;
+  int wake_ = -1;  // eventfd of a real loop
+  bool closed_ = false;
+};
+
 class Loop {
  public:
   Loop();
@@ -52,7 +65,9 @@ class Loop {
   TimerHeap& timers() { return timers_; }
 
   // Any thread: runs `function` on the loop, in posting order.
-  void post(std::function<void()> function);
+  void post(std::function<void()> function) { mailbox_->post(std::move(function)); }
+  // For threads that may outlive the loop.
+  std::shared_ptr<Mailbox> mailbox() const { return mailbox_; }
 
   // Real: until stop(). Virtual: until idle.
   void run();
@@ -96,9 +111,7 @@ class Loop {
   std::unique_ptr<Poller> poller_;
   Stats stats_;
   bool stopping_ = false;
-
-  std::mutex posted_mutex_;
-  std::vector<std::function<void()>> posted_;
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 };
 
 namespace internal {

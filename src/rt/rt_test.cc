@@ -222,6 +222,16 @@ TEST(RealLoop, BlockingWorkComesBackToTheLoop) {
 
 Task<int> next_signal(Signals& signals) { co_return co_await signals.next(); }
 
+TEST(RealLoop, APostThatComesAfterTheLoopIsDropped) {
+  std::shared_ptr<Mailbox> mailbox;
+  {
+    Loop loop;
+    mailbox = loop.mailbox();
+    mailbox->post([] { ADD_FAILURE() << "nobody runs this"; });
+  }
+  mailbox->post([] { ADD_FAILURE() << "nobody runs this"; });
+}
+
 TEST(RealLoop, SignalsArriveAsEvents) {
   block_signals({SIGUSR2});
   Loop loop;
