@@ -2,6 +2,7 @@
 # sudo), says what it does, and is quick the second time.
 SHELL := /bin/bash
 BUILD := build
+QUIET := $(if $(CI),--quiet)
 .DEFAULT_GOAL := help
 .PHONY: help up build test e2e bench fmt tidy clean configure
 
@@ -12,10 +13,12 @@ up: build                    ## three simulated engines, a router and a first an
 	@exec $(BUILD)/fairlead up $(UP_FLAGS)
 
 build: configure             ## the release binary, build/fairlead
-	@ninja -C $(BUILD) --quiet fairlead && echo "built $(BUILD)/fairlead"
+	@echo "building $(BUILD)/fairlead"
+	@ninja -C $(BUILD) $(QUIET) fairlead
 
 test: configure              ## build, unit, property and simulation tests, fuzz corpora
-	@ninja -C $(BUILD) --quiet all
+	@echo "building the libraries and their tests"
+	@ninja -C $(BUILD) $(QUIET) all
 	@tools/test $(BUILD)
 
 e2e: build                   ## OpenAI SDKs, captured exchanges and faults against the release binary
@@ -41,4 +44,5 @@ clean:                       ## remove the build folders
 
 configure:
 	@tools/install build
-	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD) >/dev/null
+	@test -f $(BUILD)/build.ninja || { echo "configuring $(BUILD) (release)"; \
+	  cmake --preset release -B $(BUILD) >/dev/null; }
