@@ -11,7 +11,7 @@ namespace fairlead::net {
 namespace {
 
 constexpr size_t kBlockBytes = 8 * 1024;
-constexpr size_t kFreeBlocksMax = 64;  // a thread
+[[maybe_unused]] constexpr size_t kFreeBlocksMax = 64;  // a thread
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
