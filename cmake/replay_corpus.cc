@@ -1,4 +1,5 @@
-// Main of a fuzz target built without libFuzzer: feeds every file of the given folders to the target.
+// Main of a fuzz target built without libFuzzer: feeds every file of the given folders to the
+// target.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -14,7 +15,8 @@ int main(int argc, char** argv) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
       if (!entry.is_regular_file()) continue;
       std::ifstream in(entry.path(), std::ios::binary);
-      const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      const std::string bytes((std::istreambuf_iterator<char>(in)),
+                              std::istreambuf_iterator<char>());
       LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
       ++count;
     }
