@@ -59,7 +59,7 @@ class Parser {
         return base::invalid_argument(
             fmt::format("'{}' is not expected here: flags begin with --; --help lists them", word));
       }
-      const auto parsed = parse_one(std::string_view(word).substr(2));
+      auto parsed = parse_one(std::string_view(word).substr(2));
       if (!parsed) return parsed;
     }
     for (const FlagHelp& flag : flags_) {
