@@ -56,7 +56,8 @@ struct Framing {
   bool has_coding = false;
   uint64_t length = 0;
   std::string_view coding;
-  std::string_view connection;
+  bool says_close = false;
+  bool says_keep_alive = false;
 };
 
 HeadError take_length(std::string_view value, Framing& framing) {
@@ -92,7 +93,9 @@ HeadError parse_fields(std::string_view rest, const HeadLimits& limits, Head& ou
     out.fields.push_back(field);
     switch (field.name.size()) {
       case 10:
-        if (equals_ignoring_case(field.name, "connection")) framing.connection = field.value;
+        if (!equals_ignoring_case(field.name, "connection")) break;
+        framing.says_close |= list_contains(field.value, "close");
+        framing.says_keep_alive |= list_contains(field.value, "keep-alive");
         break;
       case 14:
         if (equals_ignoring_case(field.name, "content-length")) {
@@ -124,8 +127,7 @@ HeadError apply_framing(const Framing& framing, Head& out) {
     out.body = BodyKind::kLength;
     out.content_length = framing.length;
   }
-  out.keep_alive = out.minor_version == 1 ? !list_contains(framing.connection, "close")
-                                          : list_contains(framing.connection, "keep-alive");
+  out.keep_alive = !framing.says_close && (out.minor_version == 1 || framing.says_keep_alive);
   return {};
 }
 

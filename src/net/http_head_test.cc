@@ -48,6 +48,18 @@ TEST(RequestHead, KeepAliveFollowsVersionAndConnection) {
   EXPECT_TRUE(head.keep_alive);
 }
 
+TEST(RequestHead, SeveralConnectionFieldsAreOneList) {
+  RequestHead head;
+  for (const char* fields :
+       {"Connection: close\r\nConnection: foo\r\n", "Connection: foo\r\nConnection: close\r\n",
+        "Connection: keep-alive\r\nConnection: close\r\n"}) {
+    ASSERT_FALSE(parse(std::string("GET / HTTP/1.1\r\nHost: a\r\n") + fields + "\r\n", head));
+    EXPECT_FALSE(head.keep_alive) << fields;
+  }
+  ASSERT_FALSE(parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\nConnection: foo\r\n\r\n", head));
+  EXPECT_TRUE(head.keep_alive);
+}
+
 struct Refused {
   const char* why;
   std::string head;

@@ -226,8 +226,10 @@ base::Result<std::unique_ptr<Listener>> MemoryNetwork::listen(const Address& add
 
 rt::Task<base::Result<std::unique_ptr<ByteStream>>> MemoryNetwork::connect(
     const Address& address, base::TimePoint deadline) {
-  const base::TimePoint connected = base::after(loop_.now(), 2 * options_.latency);
-  if (options_.latency > base::Nanos(0)) {
+  const bool swallowed = swallowing_.contains(address);
+  const base::TimePoint connected =
+      swallowed ? base::kNever : base::after(loop_.now(), 2 * options_.latency);
+  if (swallowed || options_.latency > base::Nanos(0)) {
     const rt::WaitStatus status = co_await rt::sleep_until(std::min(connected, deadline));
     rt::Scope& scope = co_await rt::current_scope();
     if (status == rt::WaitStatus::kCancelled) co_return scope.error();

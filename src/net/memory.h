@@ -39,6 +39,8 @@ class MemoryNetwork final : public Network {
   // Nothing that `address` sends arrives until thaw(); what was sent in between arrives then.
   void freeze(const Address& address);
   void thaw(const Address& address);
+  // Connections to `address` are neither taken nor refused, as behind a firewall.
+  void swallow_connects(const Address& address) { swallowing_.insert(address); }
   // Resets every stream to and from `address`.
   void reset_streams(const Address& address);
   size_t open_streams() const { return pipes_.size() / 2; }
@@ -52,6 +54,7 @@ class MemoryNetwork final : public Network {
   std::map<Address, MemoryListener*> listeners_;
   std::map<std::string, std::vector<Address>> names_;
   std::set<Address> frozen_;
+  std::set<Address> swallowing_;
   std::set<MemoryPipe*> pipes_;
 };
 

@@ -82,6 +82,16 @@ TEST_F(MemoryTest, ResetsReachTheOtherEnd) {
   EXPECT_EQ(client->try_write("x").kind, IoResult::Kind::kReset);
 }
 
+TEST_F(MemoryTest, AConnectThatIsSwallowedEndsAtItsDeadline) {
+  MemoryNetwork network(loop, {});
+  auto listener = network.listen(address, PortSharing::kExclusive);
+  network.swallow_connects(address);
+  const auto stream = loop.block_on(network.connect(address, base::TimePoint(seconds(1))));
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.error().code(), base::ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(loop.now(), base::TimePoint(seconds(1)));
+}
+
 TEST_F(MemoryTest, ConnectingToNobodyIsRefused) {
   MemoryNetwork network(loop, {});
   const auto stream = loop.block_on(network.connect(address, base::kNever));

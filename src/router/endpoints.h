@@ -24,8 +24,4 @@ struct Endpoint {
 // kUnknown for anything else.
 const Endpoint& find_endpoint(std::string_view path);
 
-// The value of the field `name` of a multipart/form-data body; empty if there is none.
-std::string_view form_field(std::string_view content_type, std::string_view body,
-                            std::string_view name);
-
 }  // namespace fairlead::router

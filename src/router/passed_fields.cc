@@ -31,7 +31,18 @@ bool is_replaced(std::string_view name, Authorization authorization) {
 }  // namespace
 
 void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization) {
-  const std::string_view connection = head.value("connection");
+  // Usually one field; several are one list (RFC 9110 5.3).
+  std::string_view connection;
+  std::string joined;
+  for (const net::Field& field : head.fields) {
+    if (field.name.size() != 10 || !is_named(field.name, "connection")) continue;
+    if (connection.empty()) {
+      connection = field.value;
+    } else {
+      joined = std::string(connection).append(",").append(field.value);
+      connection = joined;
+    }
+  }
   for (const net::Field& field : head.fields) {
     if (is_replaced(field.name, authorization) || net::is_hop_by_hop(field.name, connection))
       continue;

@@ -8,6 +8,7 @@
 #include "codec/prompt_pieces.h"
 #include "router/answer_relay.h"
 #include "router/explain.h"
+#include "router/form_field.h"
 #include "router/passed_fields.h"
 
 namespace fairlead::router {
@@ -61,6 +62,7 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
       endpoint_(endpoint),
       began_(shard.loop().now()),
       began_wall_(shard.loop().clock().wall()),
+      end_(base::after(began_, shard.shared().config.request_timeout)),
       bytes_in_(exchange.body().size()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
@@ -179,10 +181,11 @@ rt::Task<void> Proxy::attempt_until_answered() {
       }
       co_return;
     }
-    AttemptResult result = co_await attempt();
+    AttemptResult result = co_await attempt(Connect::kPooled);
     if (result && result->stale_connection) {
-      // The engine closed an idle connection as it was taken: the same replica, on a new one.
-      result = co_await attempt();
+      // The engine closed an idle connection as it was taken: the same replica, on a new one, since
+      // it may have closed all that idle.
+      result = co_await attempt(Connect::kNew);
     }
     if (!result) {
       shard_.chooser().finish(*reservation_);
@@ -245,10 +248,12 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
   return {.kind = kind, .cancelled = scope.reason(), .error = std::move(error)};
 }
 
-rt::Task<Proxy::AttemptResult> Proxy::attempt() {
+rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   const RouterConfig& config = shard_.shared().config;
   rt::Scope scope(co_await rt::current_scope());
-  std::unique_ptr<net::ClientConnection> connection = shard_.take_connection(backend_);
+  scope.set_deadline(end_);
+  std::unique_ptr<net::ClientConnection> connection;
+  if (connect == Connect::kPooled) connection = shard_.take_connection(backend_);
   const bool reused = connection != nullptr;
   if (!reused) {
     const base::TimePoint deadline = base::after(loop().now(), config.connect_timeout);
@@ -272,7 +277,7 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt() {
                     {.request_id = request_id_,
                      .explanation = explanation_,
                      .cut_usage = cut_usage_,
-                     .end = base::after(began_, config.request_timeout),
+                     .end = end_,
                      .slot = backend_->slot});
   const AnswerRelay::End end = co_await relay.run(scope, *connection).in(scope);
   usage_ = relay.usage();
@@ -280,7 +285,10 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt() {
   if (end == AnswerRelay::End::kClientGone) outcome_ = "client_gone";
   if (end == AnswerRelay::End::kBrokenOff) {
     outcome_ = scope.cancelled() ? to_string(scope.reason()) : "broken_off";
-    shard_.shared().failures.report(backend_->slot, FailureKind::kReset);
+    // A drain and the time for the whole request are no failures of the replica.
+    const bool silent = scope.reason() == rt::CancelReason::kDeadline && loop().now() < end_;
+    if (silent || !scope.cancelled())
+      shard_.shared().failures.report(backend_->slot, FailureKind::kReset);
     shard_.metrics().count_cancel(outcome_);
   }
   shard_.give_back(*backend_, std::move(connection));
@@ -290,7 +298,8 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt() {
 rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
                                                     net::ClientConnection& connection,
                                                     bool reused) {
-  scope.set_deadline(base::after(loop().now(), shard_.shared().config.first_byte_timeout));
+  scope.set_deadline(
+      std::min(end_, base::after(loop().now(), shard_.shared().config.first_byte_timeout)));
   collect_request();
   base::Result<> done = co_await connection.send(pieces_, base::kNever);
   if (done || done.error().code() == ErrorCode::kConnectionReset) {

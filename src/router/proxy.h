@@ -54,7 +54,8 @@ class Proxy {
   // An attempt.
   rt::Task<void> attempt_until_answered();
   bool pick_replica();
-  rt::Task<AttemptResult> attempt();
+  enum class Connect : uint8_t { kPooled, kNew };
+  rt::Task<AttemptResult> attempt(Connect connect);
   rt::Task<AttemptResult> send_and_wait(rt::Scope& scope, net::ClientConnection& connection,
                                         bool reused);
   rt::Task<base::Result<>> wait_for_first_byte(net::ClientConnection& connection);
@@ -78,6 +79,7 @@ class Proxy {
   const Endpoint& endpoint_;
   base::TimePoint began_;
   base::WallTime began_wall_;
+  base::TimePoint end_;  // for the request altogether
 
   std::string request_id_;
   codec::BodyScan scan_;

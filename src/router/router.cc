@@ -88,7 +88,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                                               : base::Nanos(std::chrono::milliseconds(200))});
   }
   router->backends_ = std::make_unique<BackendControl>(control, router->columns_, router->index_,
-                                                       log, router->backend_options());
+                                                       log, router->backend_options(authorization));
   if (const base::Result<> loaded = router->backends_->load(); !loaded) return loaded.error();
   router->shared_.reset(
       new SharedState{.config = router->config_,
@@ -105,8 +105,9 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
   return router;
 }
 
-BackendOptions Router::backend_options() const {
+BackendOptions Router::backend_options(std::string_view authorization) const {
   BackendOptions options;
+  options.scrape.authorization = authorization;
   options.backends_file = config_.backends_file;
   for (const std::string& url : config_.backend)
     options.backends.push_back(*net::parse_backend_url(url));

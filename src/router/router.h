@@ -41,7 +41,7 @@ class Router final : private net::Handler {
 
  private:
   Router(RouterConfig config, net::Network& control, std::unique_ptr<const pick::Policy> policy);
-  BackendOptions backend_options() const;
+  BackendOptions backend_options(std::string_view authorization) const;
   void register_callbacks();
 
   rt::Task<void> handle(net::Exchange& exchange) override;

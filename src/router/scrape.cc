@@ -93,12 +93,17 @@ rt::Task<void> Scraper::probe_health() {
 
 rt::Task<void> Scraper::list_models() {
   const base::Result<net::FetchAnswer> answer = co_await get("/v1/models", options_.other_timeout);
-  if (!answer) co_return;
+  models_due_ = base::after(now(), options_.models_retry_interval);
+  if (!answer) {
+    hurry();  // to /health, before /metrics costs as much time again
+    co_return;
+  }
   health_.heard(now());
-  models_due_ = base::after(now(), options_.models_interval);
   if (answer->status != 200) co_return;
   base::Result<std::vector<ListedModel>> models = parse_models(answer->body);
-  if (models) listener_.listed(backend_->slot, std::move(*models));
+  if (!models) co_return;
+  models_due_ = base::after(now(), options_.models_interval);
+  listener_.listed(backend_->slot, std::move(*models));
 }
 
 rt::Task<void> Scraper::scrape_metrics() {

@@ -1,0 +1,59 @@
+#include "router/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace fairlead::router {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kUrl = "http://10.0.0.1:8000";
+
+std::string why(const RouterConfig& config) {
+  const base::Result<> valid = validate(config);
+  return valid ? "" : valid.error().describe();
+}
+
+TEST(RouterConfig, WantsBackEndsFromOnePlace) {
+  EXPECT_EQ(why({.backend = {kUrl}}), "");
+  EXPECT_EQ(why({.backends_file = "engines.yaml"}), "");
+  EXPECT_THAT(why({}), HasSubstr("--backend http://HOST:PORT"));
+  EXPECT_THAT(why({.backend = {kUrl}, .backends_file = "engines.yaml"}), HasSubstr("choose one"));
+}
+
+TEST(RouterConfig, NamesTheBackEndThatIsNoUrl) {
+  EXPECT_EQ(why({.backend = {kUrl, "http://engines.example:8000"}}), "");
+  EXPECT_EQ(why({.backend = {"http://[::1]:8000"}}), "");
+  for (const std::string bad : {"", "https://10.0.0.1", "http://", "ftp://x", "http://a:99999",
+                                "http://a:0", "http://a:8000/v1"}) {
+    const std::string message = why({.backend = {kUrl, bad}});
+    EXPECT_THAT(message, HasSubstr("--backend")) << bad;
+    EXPECT_THAT(message, HasSubstr(bad));
+  }
+}
+
+TEST(RouterConfig, ListsThePoliciesThereAre) {
+  for (const char* policy : {"round-robin", "random", "least-request", "prefix-cache"}) {
+    EXPECT_EQ(why({.backend = {kUrl}, .policy = policy}), "") << policy;
+  }
+  const std::string message = why({.backend = {kUrl}, .policy = "best"});
+  EXPECT_THAT(message, HasSubstr("'best'"));
+  EXPECT_THAT(message, HasSubstr("prefix-cache"));
+}
+
+TEST(RouterConfig, EveryFieldIsDescribedOnce) {
+  const codec::StructInfo& info = info_of(static_cast<const RouterConfig*>(nullptr));
+  std::set<std::string_view> names;
+  for (const codec::FieldInfo& field : info.fields) {
+    EXPECT_TRUE(names.insert(field.name).second) << field.name;
+    EXPECT_FALSE(field.doc.empty()) << field.name;
+  }
+  EXPECT_EQ(names.size(), 26U);
+}
+
+}  // namespace
+}  // namespace fairlead::router
