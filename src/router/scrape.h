@@ -34,7 +34,7 @@ struct ScrapeOptions {
   // Of /metrics and /v1/models; short, because /health waits for it and silence shows only there.
   base::Nanos other_timeout = std::chrono::seconds(1);
   base::Nanos models_interval = std::chrono::seconds(10);
-  base::Nanos models_retry_interval = std::chrono::seconds(1);  // without a list to show for it
+  base::Nanos models_retry_interval = std::chrono::seconds(1);    // without a list to show for it
   base::Nanos metrics_retry_interval = std::chrono::seconds(10);  // after a 404, or no answer
   base::Nanos metrics_age_max = std::chrono::seconds(10);
   base::Bytes answer_bytes_max{8u << 20};
