@@ -77,6 +77,7 @@ AnswerFilter::Taken AnswerFilter::take(std::string_view bytes, std::vector<iovec
   const Decoded decoded = decode(bytes);
   if (passes_as_is(bytes, decoded)) {
     if (decoded.consumed > 0) out.push_back(piece(bytes.substr(0, decoded.consumed)));
+    if (!data_.empty()) done_ = data_.back().ends_with(kDone);
     for (const std::string_view data : data_) {
       options_.events ? note_usage(data) : keep_tail(data);
     }
@@ -111,7 +112,9 @@ void AnswerFilter::take_events(std::vector<iovec>& out) {
       events_ += splitting_ ? (held + std::string(data)).substr(split) : std::string(data);
     splitting_ = holds;
   }
-  if (!events_.empty()) emit_data(events_, out);
+  if (events_.empty()) return;
+  done_ = events_.ends_with(kDone);
+  emit_data(events_, out);
 }
 
 void AnswerFilter::take_data(std::vector<iovec>& out) {
@@ -161,10 +164,12 @@ AnswerFilter::Status AnswerFilter::close(std::vector<iovec>& out) {
 }
 
 void AnswerFilter::break_off(std::string_view error_json, std::vector<iovec>& out) {
-  // What was split off in parts may stand in the middle of an event.
-  events_ = splitting_ ? "" : "\n\n";
-  events_.append("data: ").append(error_json).append("\n\n").append(kDone);
-  emit_data(events_, out);
+  if (!done_) {
+    // What was split off in parts may stand in the middle of an event.
+    events_ = splitting_ ? "" : "\n\n";
+    events_.append("data: ").append(error_json).append("\n\n").append(kDone);
+    emit_data(events_, out);
+  }
   if (options_.client == Client::kChunked) out.push_back(piece(kLastChunk));
 }
 

@@ -50,7 +50,8 @@ class AnswerFilter {
   Taken take(std::string_view bytes, std::vector<iovec>& out);
   // The engine closed the connection: kEnd if that is how its answer ends, else kError.
   Status close(std::vector<iovec>& out);
-  // The engine broke off a stream of events that had begun: ends it with an error event and [DONE].
+  // The engine broke off a stream of events that had begun: ends it with an error event and [DONE],
+  // unless [DONE] had come already and the client has all there is.
   void break_off(std::string_view error_json, std::vector<iovec>& out);
 
   // The last usage that the answer reported.
@@ -80,6 +81,7 @@ class AnswerFilter {
   codec::SseSplitter splitter_;
   bool splitting_ = true;  // until an event is too large to hold
   bool ended_ = false;
+  bool done_ = false;                   // the client's last event is [DONE]
   std::vector<std::string_view> data_;  // of the bytes being taken
   std::string events_;
   std::string chunk_size_;

@@ -201,6 +201,32 @@ TEST(AnswerFilter, BreakingOffLeavesWholeEventsAnErrorAndDone) {
   }
 }
 
+TEST(AnswerFilter, BreakingOffBehindDoneAddsNothing) {
+  const std::string chunks = chunked({kRole, kDone});
+  const std::string wire = chunks.substr(0, chunks.size() - 5);
+  for (const Client client : {Client::kChunked, Client::kPlain}) {
+    for (size_t split = 0; split <= wire.size(); ++split) {
+      AnswerFilter filter(events(true, client));
+      std::string got;
+      const auto collect = [&got](const std::vector<iovec>& out) {
+        for (const iovec& p : out) got.append(static_cast<const char*>(p.iov_base), p.iov_len);
+      };
+      std::vector<iovec> out;
+      const auto taken = filter.take(std::string_view(wire).substr(0, split), out);
+      collect(out);
+      out.clear();
+      filter.take(std::string_view(wire).substr(taken.consumed), out);
+      collect(out);
+      out.clear();
+      filter.break_off("{\"error\":{}}", out);
+      collect(out);
+      bool ended = client == Client::kPlain;
+      EXPECT_EQ(body_of(got, client, &ended), kRole + kDone) << split;
+      EXPECT_TRUE(ended) << split;
+    }
+  }
+}
+
 TEST(FirstEvent, IsAnErrorOnlyIfTheEngineFailed) {
   EXPECT_EQ(classify_first_event("data: {\"error\""), FirstEvent::kIncomplete);
   EXPECT_EQ(classify_first_event("data: {\"error\":{\"message\":\"x\",\"code\":500}}\n\n"),
