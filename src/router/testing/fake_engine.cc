@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codec/json.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -197,8 +199,9 @@ rt::Task<bool> FakeEngine::answer_probe(net::ByteStream& stream, std::string_vie
   } else if (path == "/v1/models" && serves_models) {
     std::string list;
     for (const std::string& model : models) {
-      list +=
-          fmt::format("{}{{\"id\":\"{}\",\"object\":\"model\"}}", list.empty() ? "" : ",", model);
+      list += list.empty() ? "{\"id\":" : ",{\"id\":";
+      codec::append_json_string(list, model);
+      list += ",\"object\":\"model\"}";
     }
     script_of_probe = answer(200, fmt::format(R"({{"object":"list","data":[{}]}})", list));
   }
