@@ -1,0 +1,96 @@
+// Simulated engines behind a router, on one virtual loop. See router/testing/router_world.h.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "codec/json.h"
+#include "engine/engine.h"
+#include "engine/parse_args.h"
+#include "router/testing/router_world.h"
+
+namespace fairlead {
+
+class EngineWorld : public router::RouterTest {
+ protected:
+  // One engine that listens on address(n); `args` as on the command line.
+  void add_engine(int n, const std::string& args) {
+    std::istringstream words(fmt::format(
+        "--served-model-name llama --enable-prompt-tokens-details --host 10.0.0.{} {}", n, args));
+    std::vector<std::string> list;
+    for (std::string word; words >> word;) list.push_back(word);
+    auto config = engine::parse_engine_args(list, {});
+    ASSERT_TRUE(config) << config.error().describe();
+    simulated_.push_back(std::make_unique<engine::Engine>(
+        network_, *config, log_, engine::EngineOptions{.id_seed = static_cast<uint64_t>(n)}));
+    engine_group_.spawn(run(*simulated_.back()));
+  }
+  void start_router(router::RouterConfig config) {
+    for (size_t i = 1; i <= simulated_.size(); ++i)
+      config.backend.push_back(url(static_cast<int>(i)));
+    start(std::move(config));
+    run_for(std::chrono::seconds(1));
+  }
+  // A fault, as an operator would inject it; "{}" changes nothing.
+  void inject(int n, const std::string& faults) {
+    clients_.spawn(post_faults(address(n), faults));
+    run_for(std::chrono::milliseconds(5));
+  }
+  uint64_t blocks_used() const {
+    uint64_t total = 0;
+    for (const auto& e : simulated_) total += e->core().model().load().blocks_used;
+    return total;
+  }
+  size_t requests_at_engines() const {
+    size_t total = 0;
+    for (const auto& e : simulated_) total += e->requests_active();
+    return total;
+  }
+  // Router and engines are as if nobody had ever come.
+  void expect_nothing_left() {
+    expect_idle();
+    EXPECT_EQ(blocks_used(), 0U);
+    EXPECT_EQ(requests_at_engines(), 0U);
+  }
+
+  void TearDown() override {
+    for (auto& e : simulated_) {
+      e->stop();
+      e->stop();
+    }
+    RouterTest::TearDown();
+    EXPECT_EQ(engine_group_.running(), 0U);
+    simulated_.clear();
+  }
+
+  std::vector<std::unique_ptr<engine::Engine>> simulated_;
+
+ private:
+  static rt::Task<void> run(engine::Engine& e) {
+    const base::Result<> ended = co_await e.run();
+    EXPECT_TRUE(ended);
+  }
+  rt::Task<void> post_faults(net::Address to, std::string faults) {
+    auto stream = co_await network_.connect(to, base::kNever);
+    CHECK(stream.ok(), "the engine listens");
+    net::ClientConnection connection(std::move(*stream));
+    const auto answer = co_await net::fetch(connection,
+                                            {.method = "POST",
+                                             .target = "/sim/faults",
+                                             .host = "e",
+                                             .extra_fields = "Content-Type: application/json\r\n",
+                                             .body = faults},
+                                            base::kNever);
+    CHECK(answer.ok() && answer->status == 200, "the fault is known");
+  }
+
+  rt::TaskGroup engine_group_{loop_};
+};
+
+}  // namespace fairlead
