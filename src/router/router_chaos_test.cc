@@ -92,6 +92,7 @@ class RouterChaos : public RouterTest, public testing::WithParamInterface<uint64
     ask.body =
         chat(fmt::format("prefix {}", random_.below(20)),
              fmt::format(R"("n_of_test":{}{})", number, sent.streams ? R"(,"stream":true)" : ""));
+    ask.fields += fmt::format("X-Request-Id: chaos-{}\r\n", number);
     ask.minor_version = one_in(8) ? 0 : 1;
     ask.shard = random_.below(2);
     if (one_in(8)) ask.leave_at = now() + some(1);
@@ -138,10 +139,19 @@ class RouterChaos : public RouterTest, public testing::WithParamInterface<uint64
     });
   }
 
+  // What the router itself says of a request.
+  std::string access_line(uint64_t number) const {
+    const size_t at = access_lines_.find(fmt::format("chaos-{} ", number));
+    if (at == std::string::npos) return "nothing";
+    const size_t start = access_lines_.rfind('\n', at) + 1;
+    return access_lines_.substr(start, access_lines_.find('\n', at) - start);
+  }
+
   void check(const Sent& sent) {
     const Reply& reply = *sent.reply;
-    SCOPED_TRACE(fmt::format("request {} status {} end {} body '{}'", sent.number, reply.status,
-                             static_cast<int>(reply.end), reply.body.substr(0, 300)));
+    SCOPED_TRACE(fmt::format("request {} status {} end {} body '{}'\nrouter: {}", sent.number,
+                             reply.status, static_cast<int>(reply.end), reply.body.substr(0, 300),
+                             access_line(sent.number)));
     ASSERT_NE(reply.end, End::kPending);
     EXPECT_LE(reply.took(), kRequestTimeout + (sent.stalls ? kWriteTimeout : milliseconds(10)));
     if (reply.end == End::kLeft) return;
@@ -235,6 +245,7 @@ TEST_P(RouterChaos, EveryClientGetsOneAnswerInTimeAndNothingIsLeftBehind) {
   heal(base::kNever);
   run_for(kRequestTimeout + kWriteTimeout + seconds(5));
   EXPECT_EQ(unanswered(), 0U);
+  stop();
   ASSERT_GT(number, 300U);
   size_t good = 0;
   for (const Sent& sent : sent_) {

@@ -125,7 +125,7 @@ rt::Task<void> RouterTest::exchange(Ask ask, Reply& reply) {
   reply.sent_at = now();
   auto stream = co_await network_.connect(shard_address(ask.shard), ask.leave_at);
   if (!stream) {
-    reply.end = Reply::End::kNoAnswer;
+    reply.end = now() >= ask.leave_at ? Reply::End::kLeft : Reply::End::kNoAnswer;
     reply.done_at = now();
     co_return;
   }
