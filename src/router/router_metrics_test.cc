@@ -50,6 +50,25 @@ TEST_F(RouterExposition, CountsWhatHappened) {
   EXPECT_EQ(metric(R"(fairlead_backend_state{backend="10.0.0.1:8000",state="ready"})"), 1);
 }
 
+TEST_F(RouterExposition, HasAPortOfItsOwnWithHealthAndReadiness) {
+  engine(1);
+  start();
+  const auto look = [this](const char* path) -> const Reply& {
+    Ask request = get(path);
+    request.shard = kMetricsPort;
+    return ask(request);
+  };
+  const Reply& metrics = look("/metrics");
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_THAT(metrics.field("content-type"), HasSubstr("version=0.0.4"));
+  EXPECT_THAT(metrics.body, HasSubstr("# TYPE fairlead_requests_total counter\n"));
+  EXPECT_EQ(look("/healthz").status, 200);
+  EXPECT_EQ(look("/readyz").status, 200);
+  EXPECT_EQ(look("/v1/models").status, 404);
+  router_->not_ready();
+  EXPECT_EQ(look("/readyz").status, 503);
+}
+
 TEST_F(RouterExposition, PassesPromtool) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "promtool is not installed (Debian: apt-get install prometheus)";

@@ -76,11 +76,15 @@ TEST_F(RouterRequest, TellsHealthAndReadinessOnTheMainPort) {
   router_->not_ready();
   EXPECT_EQ(ask(get("/readyz")).status, 503);
   EXPECT_EQ(ask(get("/healthz")).status, 200);
-  Ask head = get("/healthz");
-  head.method = "HEAD";
-  const Reply& reply = ask(head);
-  EXPECT_EQ(reply.status, 200);
-  EXPECT_TRUE(reply.whole());
+  for (const char* path : {"/healthz", "/readyz", "/v1/models"}) {
+    Ask head = get(path);
+    head.method = "HEAD";
+    const Reply& reply = ask(head);
+    EXPECT_EQ(reply.status, std::string_view(path) == "/readyz" ? 503 : 200) << path;
+    EXPECT_NE(reply.field("content-length"), "0") << path;
+    EXPECT_TRUE(reply.whole());
+    EXPECT_EQ(reply.body, "");
+  }
 }
 
 TEST_F(RouterRequest, ListsTheModelsOfAllBackEndsOnce) {

@@ -73,6 +73,7 @@ void RouterTest::start_cold(RouterConfig config) {
     ASSERT_TRUE(shard.listen(shard_address(i), net::PortSharing::kExclusive));
     serving_.spawn(run_shard(shard));
   }
+  ASSERT_TRUE(router_->listen_metrics(shard_address(kMetricsPort)));
   serving_.spawn(router_->run_control());
 }
 

@@ -29,6 +29,8 @@
 
 namespace fairlead::router {
 
+inline constexpr size_t kMetricsPort = 100;
+
 // A client's request.
 struct Ask {
   std::string body;
@@ -36,7 +38,7 @@ struct Ask {
   std::string method = "POST";
   std::string fields = "Content-Type: application/json\r\n";
   int minor_version = 1;
-  size_t shard = 0;
+  size_t shard = 0;  // or the metrics port
   base::TimePoint leave_at = base::kNever;
   base::TimePoint read_from{};  // does not read the body before
 };
