@@ -81,6 +81,15 @@ class Fd {
   int fd_;
 };
 
+// A streamed chunk is one piece, and send() is the cheaper call.
+ssize_t send_pieces(int fd, std::span<const iovec> pieces) {
+  if (pieces.size() == 1) return send(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL);
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(pieces.data());
+  message.msg_iovlen = pieces.size();
+  return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
 Fd new_socket(const Address& address) {
   const int family = address.family == Address::Family::kV4 ? AF_INET : AF_INET6;
   return Fd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -127,10 +136,7 @@ class TcpStream final : public ByteStream, private rt::IoHandler {
   }
 
   IoResult try_write(std::span<const iovec> pieces) override {
-    msghdr message{};
-    message.msg_iov = const_cast<iovec*>(pieces.data());
-    message.msg_iovlen = pieces.size();
-    const ssize_t n = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t n = send_pieces(fd_.get(), pieces);
     if (n >= 0) return {IoResult::Kind::kBytes, static_cast<size_t>(n)};
     if (errno == EAGAIN || errno == EINTR) {
       set_writable(errno == EINTR);
