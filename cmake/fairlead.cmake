@@ -9,6 +9,29 @@ find_package(benchmark QUIET)
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
 
+# What most files include is compiled once, for the libraries and for the tests. Nothing may rely on
+# it: clang-tidy reads every file of the libraries without it.
+set(precompiled <algorithm> <chrono> <coroutine> <cstdint> <functional> <map> <memory> <optional>
+    <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
+set(empty ${CMAKE_BINARY_DIR}/precompiled.cc)
+file(CONFIGURE OUTPUT ${empty} CONTENT "")
+add_library(fairlead_precompiled OBJECT ${empty})
+target_link_libraries(fairlead_precompiled PRIVATE fmt::fmt)
+target_precompile_headers(fairlead_precompiled PRIVATE ${precompiled})
+add_library(fairlead_test_precompiled OBJECT ${empty})
+target_link_libraries(fairlead_test_precompiled PRIVATE fmt::fmt GTest::gtest GTest::gmock)
+target_compile_options(fairlead_test_precompiled PRIVATE -O0)
+target_precompile_headers(fairlead_test_precompiled PRIVATE
+  ${precompiled} <sstream> <gmock/gmock.h> <gtest/gtest.h>)
+
+# A program of tests. Their own code is not worth optimizing: it costs more to compile than to run.
+function(fairlead_test NAME PROGRAM)
+  target_link_libraries(${PROGRAM} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(${PROGRAM} PRIVATE -O0)
+  target_precompile_headers(${PROGRAM} REUSE_FROM fairlead_test_precompiled)
+  add_test(NAME ${NAME} COMMAND ${PROGRAM})
+endfunction()
+
 function(fairlead_library)
   cmake_parse_arguments(A "" "NAME" "HDRS;SRCS;DEPS;LIBS;TESTS;TEST_DEPS;FUZZ;BENCHES" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
@@ -23,14 +46,14 @@ function(fairlead_library)
   set_target_properties(fairlead_${A_NAME} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(fairlead_${A_NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(fairlead_${A_NAME} PUBLIC ${deps} ${A_LIBS} fmt::fmt)
+  target_precompile_headers(fairlead_${A_NAME} REUSE_FROM fairlead_precompiled)
 
   if(A_TESTS)
     add_executable(${A_NAME}_test ${A_TESTS})
-    target_link_libraries(${A_NAME}_test PRIVATE fairlead_${A_NAME} ${test_deps}
-                          GTest::gtest GTest::gmock GTest::gtest_main)
+    target_link_libraries(${A_NAME}_test PRIVATE fairlead_${A_NAME} ${test_deps})
     target_compile_definitions(${A_NAME}_test PRIVATE
       FAIRLEAD_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata" FAIRLEAD_SOURCE="${CMAKE_SOURCE_DIR}")
-    add_test(NAME ${A_NAME} COMMAND ${A_NAME}_test)
+    fairlead_test(${A_NAME} ${A_NAME}_test)
   endif()
 
   foreach(file ${A_FUZZ})

@@ -12,8 +12,9 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -gline-tables-only")
 set(FAIRLEAD_SANITIZE "" CACHE STRING "empty, address (with undefined) or thread")
 option(FAIRLEAD_FUZZ "build libFuzzer binaries instead of corpus replays" OFF)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-                    -fno-omit-frame-pointer -fstack-protector-strong)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
+                    -fno-omit-frame-pointer -fstack-protector-strong
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 add_link_options(-fuse-ld=lld-16)
 if(FAIRLEAD_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
@@ -28,5 +29,7 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Precompiled headers are named by path and time; the compiler compares what they hold.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
