@@ -98,6 +98,7 @@ std::string bench_help() {
       "second, the cached share of the prompts and which replica answered. With --compare it runs\n"
       "several servers or policies in turns and shows ratios.\n",
       "  fairlead bench --compare round-robin,prefix-cache\n"
+      "  fairlead bench --compare round-robin,prefix-cache --overload 4 --verdict    and judges\n"
       "  fairlead bench --url http://127.0.0.1:18080 --concurrency 16\n"
       "  fairlead bench --url http://127.0.0.1:8001 --workload random --rate 20 --duration 30s\n"
       "  fairlead bench --compare a=http://127.0.0.1:8001,b=http://127.0.0.1:8002 --json -\n");

@@ -34,7 +34,7 @@ std::vector<codec::Json> TestAnswer::events() const {
   return events;
 }
 
-TestEngine::TestEngine(const std::string& line, Environment environment)
+TestEngine::TestEngine(const std::string& line, const Environment& environment)
     : log(loop.clock(), {}, [this](std::string_view text) { log_text += text; }) {
   std::istringstream words(line + " --host 10.0.0.1");
   std::vector<std::string> args;

@@ -43,7 +43,7 @@ struct TestRequest {
 class TestEngine {
  public:
   // `args` as on the command line; the engine listens on 10.0.0.1:8000.
-  explicit TestEngine(const std::string& args, Environment environment = {});
+  explicit TestEngine(const std::string& args, const Environment& environment = {});
   ~TestEngine();
 
   TestAnswer ask(const TestRequest& request);

@@ -44,11 +44,13 @@ const std::string& type_of(const Json& schema) {
 }
 
 void write_value(JsonWriter& out, const Json& schema, int depth) {
-  const Json* options = schema.find("enum");
-  const std::string& type = type_of(schema);
   if (depth > kDepthMax) {
     out.null();
-  } else if (options != nullptr && !options->items().empty()) {
+    return;
+  }
+  const Json* options = schema.find("enum");
+  const std::string& type = type_of(schema);
+  if (options != nullptr && !options->items().empty()) {
     out.value(options->items()[0]);
   } else if (type == "string") {
     out.string("text");

@@ -113,7 +113,7 @@ rt::Task<base::Result<>> Exchange::finish() {
 }
 
 // One connection: reads a request, has it handled, and again.
-class HttpServer::Connection : public rt::ListNode, private RequestMemory {
+class HttpServer::Connection final : public rt::ListNode, private RequestMemory {
  public:
   Connection(HttpServer& server, ByteStream& stream, rt::Scope& parent)
       : server_(server), stream_(stream), loop_(server.network_.loop()), scope_(parent) {}

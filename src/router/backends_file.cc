@@ -54,7 +54,7 @@ base::Result<std::string> BackendsFile::read() const {
     got = ::read(fd, content.data() + size, content.size() - size);
     if (got > 0) size += static_cast<size_t>(got);
   }
-  const base::Result<std::string> error = got < 0 ? failed() : base::Result<std::string>("");
+  base::Result<std::string> error = got < 0 ? failed() : base::Result<std::string>("");
   close(fd);
   if (!error) return error;
   if (size > kBackendsFileBytesMax.count) {
