@@ -25,6 +25,22 @@ bool is_token(std::string_view text) {
   return true;
 }
 
+// What may stand in a host and port (RFC 3986 3.2.2), without a reading of its own.
+constexpr std::array<bool, 256> make_host_table() {
+  std::array<bool, 256> table = make_token_table();
+  for (const char c : std::string_view("#^`|")) table[static_cast<unsigned char>(c)] = false;
+  for (const char c : std::string_view("(),;=:[]")) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}
+constexpr std::array<bool, 256> kHost = make_host_table();
+
+bool is_host(std::string_view text) {
+  for (const char c : text) {
+    if (!kHost[static_cast<unsigned char>(c)]) return false;
+  }
+  return true;
+}
+
 // Visible characters, space, tab and bytes past ASCII.
 bool is_field_value(std::string_view text) {
   for (const char c : text) {
@@ -164,7 +180,10 @@ HeadError parse_target(std::string_view target, const HeadLimits& limits, Reques
 HeadError check_request_fields(RequestHead& out) {
   int hosts = 0;
   for (const Field& field : out.fields) {
-    if (field.name.size() == 4 && equals_ignoring_case(field.name, "host")) ++hosts;
+    if (field.name.size() == 4 && equals_ignoring_case(field.name, "host")) {
+      if (!is_host(field.value)) return {400, "invalid Host"};
+      ++hosts;
+    }
     if (field.name.size() == 7 && equals_ignoring_case(field.name, "upgrade")) out.upgrade = true;
     if (field.name.size() == 6 && equals_ignoring_case(field.name, "expect")) {
       if (!equals_ignoring_case(field.value, "100-continue")) return {417, "unknown expectation"};

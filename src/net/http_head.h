@@ -2,7 +2,7 @@
 // frames a message in the same way (no request smuggling). Refused are: bare LF or CR, obsolete
 // folding, space before a colon, control characters, Content-Length that is repeated, listed or not
 // all digits, Content-Length together with Transfer-Encoding, any coding but a single "chunked",
-// chunked in HTTP/1.0, a missing or repeated Host in HTTP/1.1.
+// chunked in HTTP/1.0, a Host that is missing in HTTP/1.1, repeated or no host.
 //
 // A head holds views into the parsed bytes; its field list keeps its memory when it is parsed
 // again.

@@ -406,6 +406,10 @@ base::Result<> HttpServer::listen(const Address& address, PortSharing sharing) {
   base::Result<std::unique_ptr<Listener>> listener = network_.listen(address, sharing);
   if (!listener) return listener.error();
   listener_ = std::move(*listener);
+  if (options_.tls != nullptr) {
+    listener_ = listen_tls(std::move(listener_), *options_.tls, network_.loop(),
+                           {.handshake_timeout = options_.head_timeout});
+  }
   return {};
 }
 

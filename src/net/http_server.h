@@ -23,6 +23,7 @@
 #include "net/byte_budget.h"
 #include "net/http_head.h"
 #include "net/network.h"
+#include "net/tls.h"
 #include "rt/task_group.h"
 
 namespace fairlead::net {
@@ -38,6 +39,8 @@ struct ServerOptions {
   base::Nanos write_timeout = std::chrono::seconds(60);
   // Shared by the servers of all loops; nullptr: no bound on the bodies held together.
   ByteBudget* held_bodies = nullptr;
+  // Shared by the servers of all loops; nullptr: plain HTTP. A handshake has head_timeout, too.
+  TlsServer* tls = nullptr;
 };
 
 // An answer made without reading a body, or an error that the server found itself.

@@ -12,6 +12,7 @@ void ByteStream::cancel_on_hangup(rt::Scope* scope) {
 void ByteStream::set_hung_up() {
   hung_up_ = true;
   if (hangup_scope_ != nullptr) hangup_scope_->cancel(rt::CancelReason::kClientGone);
+  if (above_ != nullptr) above_->below_readable();
 }
 
 base::Error wait_error(rt::WaitStatus status, const rt::Scope& scope) {

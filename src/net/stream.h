@@ -77,14 +77,30 @@ class ByteStream {
   // While set, a hang-up of the peer cancels `scope` with kClientGone; at once if it has hung up.
   void cancel_on_hangup(rt::Scope* scope);
 
+  // A stream that lies over this one (TLS), told at once when this one becomes readable, writable
+  // or hangs up. It may read and write, but not destroy, this one meanwhile.
+  class Above {
+   public:
+    virtual void below_readable() = 0;
+    virtual void below_writable() = 0;
+
+   protected:
+    ~Above() = default;
+  };
+  void set_above(Above* above) { above_ = above; }
+
  protected:
   void set_readable(bool ready) {
     readable_ = ready;
-    if (ready) readers_.notify_all();
+    if (!ready) return;
+    readers_.notify_all();
+    if (above_ != nullptr) above_->below_readable();
   }
   void set_writable(bool ready) {
     writable_ = ready;
-    if (ready) writers_.notify_all();
+    if (!ready) return;
+    writers_.notify_all();
+    if (above_ != nullptr) above_->below_writable();
   }
   void set_hung_up();
 
@@ -93,6 +109,7 @@ class ByteStream {
   bool writable_ = true;
   bool hung_up_ = false;
   rt::Scope* hangup_scope_ = nullptr;
+  Above* above_ = nullptr;
   rt::WaitList readers_;
   rt::WaitList writers_;
 };
