@@ -7,7 +7,6 @@
 #include "obs/exposition.h"
 
 namespace fairlead::obs {
-namespace {
 
 std::string_view to_string(MetricType type) {
   switch (type) {
@@ -20,6 +19,8 @@ std::string_view to_string(MetricType type) {
   }
   return "untyped";
 }
+
+namespace {
 
 std::string series_key(std::span<const std::string_view> values) {
   std::string key;
@@ -294,6 +295,20 @@ void Registry::expose(std::string& out) const {
     Samples samples(out, entry->name, entry->names, options_.style);
     entry->read(samples);
   }
+}
+
+std::vector<FamilyInfo> Registry::describe() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<FamilyInfo> infos;
+  for (const auto& entry : entries_) {
+    if (const Family* family = entry->family.get()) {
+      infos.push_back(
+          {family->name_, family->type_, family->help_, family->names_, family->bounds_});
+    } else {
+      infos.push_back({entry->name, entry->type, entry->help, entry->names, {}});
+    }
+  }
+  return infos;
 }
 
 std::string_view Registry::content_type(Style style) {

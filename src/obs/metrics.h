@@ -81,6 +81,7 @@ class Histogram {
 };
 
 enum class MetricType { kCounter, kGauge, kHistogram };
+std::string_view to_string(MetricType type);
 
 // How text is printed: as Go's and C++'s clients do ("3"), or as Python's does ("3.0", label names
 // sorted, `_created` series where Options::created is given): the form engines written in Python
@@ -159,6 +160,15 @@ class Samples {
   Style style_;
 };
 
+// A family as it was registered, for documents.
+struct FamilyInfo {
+  std::string name;
+  MetricType type{};
+  std::string help;
+  LabelNames labels;
+  std::vector<double> buckets;
+};
+
 class Registry {
  public:
   explicit Registry(RegistryOptions options = {});
@@ -178,6 +188,8 @@ class Registry {
 
   // Appends the whole exposition, families in order of registration.
   void expose(std::string& out) const;
+  // All families, in order of registration.
+  std::vector<FamilyInfo> describe() const;
   static std::string_view content_type(Style style);
 
  private:

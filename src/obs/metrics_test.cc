@@ -172,6 +172,23 @@ TEST(Registry, ReadsCallbacksWhenAsked) {
             "# HELP drops_total Drops.\n# TYPE drops_total counter\ndrops_total 9\n");
 }
 
+TEST(Registry, DescribesWhatWasRegistered) {
+  Registry registry;
+  const double buckets[] = {0.5, 1};
+  registry.histogram("wait_seconds", "Waits.", buckets, {"model"});
+  registry.callback(MetricType::kGauge, "up", "Up.", {"backend"}, [](Samples&) {});
+  const std::vector<FamilyInfo> infos = registry.describe();
+  ASSERT_EQ(infos.size(), 2u);
+  EXPECT_EQ(infos[0].name, "wait_seconds");
+  EXPECT_EQ(to_string(infos[0].type), "histogram");
+  EXPECT_EQ(infos[0].help, "Waits.");
+  EXPECT_EQ(infos[0].labels, LabelNames{"model"});
+  EXPECT_EQ(infos[0].buckets, (std::vector{0.5, 1.0}));
+  EXPECT_EQ(infos[1].name, "up");
+  EXPECT_EQ(to_string(infos[1].type), "gauge");
+  EXPECT_TRUE(infos[1].buckets.empty());
+}
+
 TEST(Registry, LosesNothingWhileShardsWriteSeriesAppearAndScrapesRun) {
   constexpr size_t kShards = 3, kRounds = 20'000;
   Registry registry({.shards = kShards});
