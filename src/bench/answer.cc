@@ -1,5 +1,7 @@
 #include "bench/answer.h"
 
+#include <algorithm>
+
 namespace fairlead::bench {
 namespace {
 
@@ -23,13 +25,32 @@ bool carries_token(std::string_view event) {
          has_text(event, "\"reasoning\":") || codec::mentions(event, "\"tool_calls\":[{");
 }
 
-void AnswerReader::begin(Streaming streaming, int status, workload::Histogram& gaps) {
+void append_content(std::string_view json, std::string& out) {
+  constexpr std::string_view kKey = "\"content\":";
+  for (size_t at = json.find(kKey); at != std::string_view::npos; at = json.find(kKey, at)) {
+    at += kKey.size();
+    const size_t value = json.find_first_not_of(' ', at);
+    if (value == std::string_view::npos) return;
+    if (json[value] != '"') continue;
+    size_t end = value + 1;
+    while (end < json.size() && json[end] != '"') {
+      if (static_cast<unsigned char>(json[end]) < 0x20) return;
+      end += json[end] == '\\' ? 2 : 1;
+    }
+    if (end < json.size()) out += json.substr(value + 1, end - value - 1);
+    return;
+  }
+}
+
+void AnswerReader::begin(Streaming streaming, int status, workload::Histogram& gaps,
+                         std::string* text) {
   streaming_ = streaming;
   status_ = status;
   gaps_ = &gaps;
+  text_ = text;
   splitter_ = codec::SseSplitter();
   body_.clear();
-  first_token_ = last_token_ = base::Nanos(0);
+  first_token_ = last_token_ = pause_max_ = base::Nanos(0);
   tokens_ = 0;
   usage_.reset();
   done_ = error_ = broken_ = false;
@@ -52,8 +73,10 @@ void AnswerReader::take_event(std::string_view event, base::Nanos at) {
       first_token_ = at;
     } else {
       gaps_->add(at - last_token_);
+      pause_max_ = std::max(pause_max_, at - last_token_);
     }
     last_token_ = at;
+    if (text_ != nullptr) append_content(event, *text_);
   }
   const bool usage = codec::mentions(event, "\"usage\":");
   const bool error = codec::mentions(event, "\"error\":");
@@ -69,6 +92,7 @@ void AnswerReader::take_event(std::string_view event, base::Nanos at) {
 void AnswerReader::end() {
   if (streaming_ == Streaming::kYes || status_ / 100 != 2) return;
   const codec::ChunkScan scan = codec::scan_chunk(body_);
+  if (text_ != nullptr) append_content(body_, *text_);
   usage_ = scan.usage;
   done_ = scan.usage.has_value() || (codec::mentions(body_, "\"choices\":") && !scan.is_error);
 }

@@ -30,8 +30,10 @@ class AnswerReader {
   // The largest answer that is read whole.
   static constexpr size_t kBodyBytesMax = 64U << 20;
 
-  // For reuse: forgets the last answer. `gaps` receives the time between its tokens.
-  void begin(Streaming streaming, int status, workload::Histogram& gaps);
+  // For reuse: forgets the last answer. `gaps` receives the time between its tokens, `text`, where
+  // given, what the answer says, as the inside of a JSON string.
+  void begin(Streaming streaming, int status, workload::Histogram& gaps,
+             std::string* text = nullptr);
   // Bytes of the body, and the time since the request started. False once reading on is pointless.
   bool feed(std::string_view bytes, base::Nanos at);
   // The body ended in order.
@@ -41,6 +43,9 @@ class AnswerReader {
   workload::Outcome outcome() const;
   // Zero if none came.
   base::Nanos first_token() const { return first_token_; }
+  base::Nanos last_token() const { return last_token_; }
+  // The longest between two tokens.
+  base::Nanos pause_max() const { return pause_max_; }
   const std::optional<codec::Usage>& usage() const { return usage_; }
   // By the usage, else as many events as carried one.
   uint64_t output_tokens() const { return usage_ ? usage_->completion_tokens : tokens_; }
@@ -51,11 +56,13 @@ class AnswerReader {
   Streaming streaming_ = Streaming::kYes;
   int status_ = 0;
   workload::Histogram* gaps_ = nullptr;
+  std::string* text_ = nullptr;
   codec::SseSplitter splitter_;
   std::string body_;  // not streamed
   std::string joined_;
   base::Nanos first_token_{0};
   base::Nanos last_token_{0};
+  base::Nanos pause_max_{0};
   uint64_t tokens_ = 0;
   std::optional<codec::Usage> usage_;
   bool done_ = false;    // [DONE], or a whole body that is an answer
@@ -65,5 +72,9 @@ class AnswerReader {
 
 // Does an event carry (part of) a token? Byte searches only.
 bool carries_token(std::string_view event);
+
+// Appends the value of the first "content" that is a string, still escaped; nothing if there is
+// none, or if it holds bytes that no JSON string may.
+void append_content(std::string_view json, std::string& out);
 
 }  // namespace fairlead::bench

@@ -2,7 +2,9 @@
 // depend on where it was cut.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "bench/answer.h"
@@ -15,17 +17,19 @@ struct Reading {
   workload::Outcome outcome;
   uint64_t tokens;
   uint64_t gaps;
+  std::string text;
   bool operator==(const Reading&) const = default;
 };
 
 Reading read(std::string_view bytes, size_t cut, Streaming streaming) {
   workload::Histogram gaps;
   AnswerReader answer;
-  answer.begin(streaming, 200, gaps);
+  std::string text;
+  answer.begin(streaming, 200, gaps, &text);
   answer.feed(bytes.substr(0, cut), base::Nanos(1));
   answer.feed(bytes.substr(cut), base::Nanos(2));
   answer.end();
-  return {answer.outcome(), answer.output_tokens(), gaps.count()};
+  return {answer.outcome(), answer.output_tokens(), gaps.count(), std::move(text)};
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ TEST(AnswerReader, TimesTokensNotTheRoleEvent) {
   answer.end();
   EXPECT_EQ(answer.outcome(), Outcome::kOk);
   EXPECT_EQ(answer.first_token(), 15ms);
+  EXPECT_EQ(answer.last_token(), 28ms);
+  EXPECT_EQ(answer.pause_max(), 8ms);
   EXPECT_EQ(gaps.count(), 2U);
   EXPECT_EQ(gaps.max(), 8ms);
   EXPECT_EQ(answer.usage()->prompt_tokens, 267U);
@@ -116,6 +118,38 @@ TEST(AnswerReader, HoldsAWholeAnswerUpToItsBound) {
   const std::string piece(1U << 20, ' ');
   for (int i = 0; i < 64; ++i) ASSERT_TRUE(answer.feed(piece, 1ms));
   EXPECT_FALSE(answer.feed(" ", 1ms));
+}
+
+TEST(AnswerReader, KeepsWhatAnAnswerSaysWhereItIsAskedTo) {
+  Histogram gaps;
+  AnswerReader answer;
+  std::string text;
+  answer.begin(Streaming::kYes, 200, gaps, &text);
+  answer.feed(
+      kRole + kToken + R"(data: {"choices":[{"delta":{"content":"ture \"x\\"}}]})" + "\n\n" + kDone,
+      1ms);
+  EXPECT_EQ(text, R"(structure \"x\\)");
+  text.clear();
+  answer.begin(Streaming::kNo, 200, gaps, &text);
+  answer.feed(R"({"choices":[{"message":{"role":"assistant","content": "a\nb"}}],"usage":{}})",
+              1ms);
+  answer.end();
+  EXPECT_EQ(text, R"(a\nb)");
+}
+
+TEST(AppendContent, TakesOnlyAStringThatJsonAllows) {
+  const auto content = [](std::string_view json) {
+    std::string out;
+    append_content(json, out);
+    return out;
+  };
+  EXPECT_EQ(content(R"({"content":null,"logprobs":{"content":[]}})"), "");
+  EXPECT_EQ(content(R"({"logprobs":{"content":[]},"delta":{"content":"a"}})"), "a");
+  EXPECT_EQ(content(R"({"reasoning_content":"hm"})"), "");
+  EXPECT_EQ(content(R"({"content":"cut)"), "");
+  EXPECT_EQ(content(R"({"content":"cut\)"), "");
+  EXPECT_EQ(content("{\"content\":\"a\tb\"}"), "");
+  EXPECT_EQ(content(R"({"content":)"), "");
 }
 
 TEST(CarriesToken, KnowsTextReasoningAndToolCalls) {

@@ -12,9 +12,11 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "bench/fleet.h"
+#include "bench/html.h"
 #include "bench/load.h"
+#include "bench/plan.h"
 #include "bench/progress.h"
-#include "net/http_client.h"
+#include "bench/sweep.h"
 #include "net/tcp.h"
 #include "rt/signals.h"
 #include "rt/task_group.h"
@@ -22,87 +24,23 @@
 namespace fairlead::bench {
 namespace {
 
-using namespace std::chrono_literals;
-using base::Nanos;
-using base::TimePoint;
-
-constexpr Nanos kLookupTimeout = 10s;
 // Overload: so many requests a client, of short answers, over one prefix.
 constexpr uint64_t kOverloadRequestsEach = 4;
 
 using Targets = std::vector<std::unique_ptr<LoadTarget>>;
 
-rt::Task<base::Result<Endpoint>> resolve(net::Network& network, std::string label,
-                                         std::string url) {
-  const auto host = net::parse_backend_url(url);
-  if (!host) co_return host.error();
-  const TimePoint deadline = base::after(network.loop().now(), kLookupTimeout);
-  const auto addresses = co_await network.resolve(*host, deadline);
-  if (!addresses) co_return addresses.error().wrap(fmt::format("target '{}'", label));
-  co_return Endpoint{.label = std::move(label),
-                     .host = fmt::format("{}:{}", host->host, host->port),
-                     .address = addresses->front()};
-}
-
-// The first model that the target lists.
-rt::Task<base::Result<std::string>> first_model(net::Network& network, const Endpoint& endpoint) {
-  const TimePoint deadline = base::after(network.loop().now(), kLookupTimeout);
-  auto stream = co_await network.connect(endpoint.address, deadline);
-  if (!stream) {
-    co_return stream.error().wrap(fmt::format(
-        "no connection to {} ({}): start a router and engines with `fairlead up`, or name a server "
-        "with --url",
-        endpoint.label, endpoint.host));
-  }
-  net::ClientConnection connection(std::move(*stream));
-  const auto answer =
-      co_await net::fetch(connection, {.target = "/v1/models", .host = endpoint.host}, deadline);
-  if (!answer) co_return answer.error().wrap(fmt::format("{} lists no models", endpoint.label));
-  const auto json = codec::parse_json(answer->body);
-  const codec::Json* data = json ? json->find("data") : nullptr;
-  if (answer->status != 200 || data == nullptr || data->items().empty()) {
-    co_return base::Error(base::ErrorCode::kNotFound,
-                          fmt::format("{} lists no model (GET /v1/models answered {}): name one "
-                                      "with --model",
-                                      endpoint.label, answer->status));
-  }
-  const codec::Json* id = data->items().front().find("id");
-  co_return id == nullptr ? "" : id->as_string();
-}
-
-LoadOptions load_options(const BenchConfig& config, workload::PromptOptions prompts) {
-  return {.shape = {.api = config.api,
-                    .model = config.model,
-                    .max_tokens = config.max_tokens,
-                    .streaming = config.stream ? Streaming::kYes : Streaming::kNo},
-          .prompts = prompts,
-          .timeout = config.timeout,
-          .extra_fields = config.explain ? "x-fairlead-explain: 1\r\n" : ""};
-}
-
-SliceOptions slice_of(const BenchConfig& config, uint32_t round) {
-  SliceOptions slice{.requests = std::nullopt,
-                     .duration = std::nullopt,
-                     .concurrency = config.concurrency,
-                     .rate = config.rate};
-  if (const auto all = requests_of(config)) {
-    slice.requests = *all * (round + 1) / config.rounds - *all * round / config.rounds;
-  }
-  if (config.duration) slice.duration = *config.duration / config.rounds;
-  return slice;
-}
-
 // Every round each target gets its slice, and the order turns, so that none is always first.
-rt::Task<void> take_turns(Targets& targets, BenchConfig config) {
+rt::Task<void> take_turns(Targets& targets, const BenchConfig& config) {
   const rt::Scope& scope = co_await rt::current_scope();
   for (uint32_t round = 0; round < config.rounds; ++round) {
     for (size_t i = 0; i < targets.size() && !scope.cancelled(); ++i) {
-      co_await run_slice(*targets[(i + round) % targets.size()], slice_of(config, round));
+      LoadTarget& target = *targets[(i + round) % targets.size()];
+      co_await run_slice(target, slice_of(config, round, target.planned()));
     }
   }
 }
 
-rt::Task<void> take_turns_with_progress(Targets& targets, BenchConfig config) {
+rt::Task<void> take_turns_with_progress(Targets& targets, const BenchConfig& config) {
   std::vector<LoadTarget*> shown;
   for (const auto& target : targets) shown.push_back(target.get());
   rt::Scope& scope = co_await rt::current_scope();
@@ -113,35 +51,53 @@ rt::Task<void> take_turns_with_progress(Targets& targets, BenchConfig config) {
   std::ignore = co_await progress.join();
 }
 
-std::vector<workload::Report> reports_of(const Targets& targets) {
+std::vector<workload::Report> reports_of(const Targets& targets, const workload::Limits& limits) {
   std::vector<workload::Report> reports;
   for (const auto& target : targets) {
-    reports.push_back(workload::make_report(target->endpoint().label, target->log()));
+    reports.push_back(workload::make_report(target->endpoint().label, target->log(), limits));
   }
   return reports;
 }
 
-Targets make_targets(net::Network& network, const BenchConfig& config,
-                     const std::vector<Endpoint>& endpoints, uint64_t seed, bool own_caches) {
+rt::Task<std::vector<workload::Report>> run_plan(net::Network& network, const Plan& plan) {
   Targets targets;
-  for (size_t i = 0; i < endpoints.size(); ++i) {
-    // Targets that may share engines get texts of their own.
-    const auto prompts = prompt_options(config, seed, own_caches ? 0 : i);
-    targets.push_back(
-        std::make_unique<LoadTarget>(network, endpoints[i], load_options(config, prompts)));
+  for (size_t i = 0; i < plan.endpoints.size(); ++i) {
+    targets.push_back(make_target(network, plan, i, plan.seed));
   }
-  return targets;
+  co_await take_turns_with_progress(targets, plan.config);
+  co_return reports_of(targets, limits_of(plan.config));
+}
+
+// The report of a target is that of its best load.
+rt::Task<void> sweep_all(net::Network& network, const Plan& plan, Results& results) {
+  const rt::Scope& scope = co_await rt::current_scope();
+  for (size_t i = 0; i < plan.endpoints.size() && !scope.cancelled(); ++i) {
+    workload::Sweep sweep = co_await sweep_target(network, plan, i);
+    if (const workload::Report* report = sweep.report()) results.reports.push_back(*report);
+    results.sweeps.push_back(std::move(sweep));
+  }
 }
 
 BenchConfig overload_config(BenchConfig config) {
-  config.workload = workload::PromptKind::kSharedPrefix;
+  config.workload = WorkloadKind::kSharedPrefix;
   config.prefixes = 1;
   config.rate.reset();
+  config.arrivals = workload::ArrivalKind::kPoisson;
   config.duration.reset();
   config.concurrency = std::max(1U, static_cast<uint32_t>(config.overload * config.max_num_seqs));
   config.requests = config.concurrency * kOverloadRequestsEach;
   config.rounds = 1;
   return config;
+}
+
+rt::Task<base::Result<Fleet>> start_fleet(net::Network& network, const BenchConfig& config,
+                                          const std::vector<TargetSpec>& specs) {
+  FleetOptions options{.policies = {},
+                       .engines = config.engines,
+                       .profile = config.profile,
+                       .max_num_seqs = config.max_num_seqs};
+  for (const auto& spec : specs) options.policies.push_back(spec.policy);
+  co_return co_await Fleet::start(network, std::move(options));
 }
 
 // Cancels the run at the first SIGINT or SIGTERM.
@@ -155,43 +111,35 @@ rt::Task<void> watch_signals(rt::TaskGroup& run, bool& interrupted) {
 
 }  // namespace
 
-rt::Task<base::Result<Results>> measure(net::Network& network, BenchConfig config, uint64_t seed) {
-  const auto specs = targets_of(config);
+rt::Task<base::Result<Results>> measure(net::Network& network, BenchConfig config, uint64_t seed,
+                                        CpuClock cpu) {
+  auto specs = targets_of(config);
   if (!specs) co_return specs.error();
   const bool own = starts_processes(*specs);
   std::optional<Fleet> fleet;
   if (own) {
-    FleetOptions options{.policies = {},
-                         .engines = config.engines,
-                         .profile = config.profile,
-                         .max_num_seqs = config.max_num_seqs};
-    for (const auto& spec : *specs) options.policies.push_back(spec.policy);
-    auto started = co_await Fleet::start(network, std::move(options));
+    auto started = co_await start_fleet(network, config, *specs);
     if (!started) co_return started.error();
     fleet.emplace(std::move(*started));
+    for (TargetSpec& spec : *specs) spec.url = fleet->url(spec.policy);
   }
-  std::vector<Endpoint> endpoints;
-  for (const auto& spec : *specs) {
-    const std::string url = own ? fleet->url(spec.policy) : spec.url;
-    auto endpoint = co_await resolve(network, spec.label, url);
-    if (!endpoint) co_return endpoint.error();
-    endpoints.push_back(std::move(*endpoint));
-  }
-  if (config.model.empty()) {
-    auto model = co_await first_model(network, endpoints.front());
-    if (!model) co_return model.error();
-    config.model = std::move(*model);
-  }
+  auto plan = co_await make_plan(network, config, *std::move(specs));
+  if (!plan) co_return plan.error();
+  plan->seed = seed;
+  plan->own_caches = own;
+  plan->cpu = std::move(cpu);
   Results results;
   results.seed = seed;
-  Targets targets = make_targets(network, config, endpoints, seed, own);
-  co_await take_turns_with_progress(targets, config);
-  results.reports = reports_of(targets);
+  if (config.sweep == SweepOver::kNone) {
+    results.reports = co_await run_plan(network, *plan);
+  } else {
+    co_await sweep_all(network, *plan, results);
+  }
   if (config.overload > 0) {
-    const BenchConfig overload = overload_config(config);
-    Targets loaded = make_targets(network, overload, endpoints, base::mix64(seed), own);
-    co_await take_turns_with_progress(loaded, overload);
-    results.overload = reports_of(loaded);
+    Plan overload = *plan;
+    overload.config = overload_config(plan->config);
+    overload.seed = base::mix64(seed);
+    results.overload = co_await run_plan(network, overload);
   }
   if (config.verdict) {
     results.checks = workload::affinity_checks(results.reports.front(), results.reports.back());
@@ -208,7 +156,7 @@ namespace {
 
 rt::Task<void> measure_into(net::Network& network, const BenchConfig& config, uint64_t seed,
                             std::optional<base::Result<Results>>& out) {
-  out.emplace(co_await measure(network, config, seed));
+  out.emplace(co_await measure(network, config, seed, thread_cpu_times));
 }
 
 rt::Task<base::Result<Results>> measure_until_signal(net::Network& network,
@@ -228,14 +176,23 @@ rt::Task<base::Result<Results>> measure_until_signal(net::Network& network,
 
 base::Result<> write_file(const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    return base::invalid_argument(fmt::format("--json: cannot write {}", path));
-  }
+  if (file == nullptr) return base::invalid_argument(fmt::format("cannot write {}", path));
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (std::fclose(file) != 0 || !written) {
-    return base::Error(base::ErrorCode::kUnavailable, fmt::format("--json: {} is cut off", path));
+    return base::Error(base::ErrorCode::kUnavailable, fmt::format("{} is cut off", path));
   }
   return {};
+}
+
+base::Result<> write_files(const BenchConfig& config, const Results& results) {
+  if (!config.json.empty() && config.json != "-") {
+    if (auto written = write_file(config.json, render_json(config, results)); !written) {
+      return written.error().wrap("--json");
+    }
+  }
+  if (config.html.empty()) return {};
+  auto written = write_file(config.html, render_html(config, results));
+  return written ? written : written.error().wrap("--html");
 }
 
 int exit_status(const Results& results) {
@@ -244,7 +201,9 @@ int exit_status(const Results& results) {
                                   [](const auto& check) { return !check.passed; });
   const bool unanswered = std::any_of(results.reports.begin(), results.reports.end(),
                                       [](const auto& r) { return r.errors == r.requests; });
-  return missed || unanswered ? 1 : 0;
+  const bool nothing_kept = std::any_of(results.sweeps.begin(), results.sweeps.end(),
+                                        [](const auto& sweep) { return !sweep.best; });
+  return missed || unanswered || nothing_kept ? 1 : 0;
 }
 
 }  // namespace
@@ -266,11 +225,9 @@ int run(const BenchConfig& config) {
   const bool json_out = config.json == "-";
   fmt::print(json_out ? stderr : stdout, "{}", render_text(config, *results));
   if (json_out) fmt::print("{}", render_json(config, *results));
-  if (!json_out && !config.json.empty()) {
-    if (const auto written = write_file(config.json, render_json(config, *results)); !written) {
-      fmt::print(stderr, "fairlead bench: {}\n", written.error().describe());
-      return 1;
-    }
+  if (const auto written = write_files(config, *results); !written) {
+    fmt::print(stderr, "fairlead bench: {}\n", written.error().describe());
+    return 1;
   }
   return exit_status(*results);
 }

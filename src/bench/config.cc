@@ -9,7 +9,7 @@
 #include "net/address.h"
 
 namespace fairlead::workload {
-BOOST_DESCRIBE_ENUM(PromptKind, kSharedPrefix, kPrefixGroups, kRandom)
+BOOST_DESCRIBE_ENUM(ArrivalKind, kPoisson, kConstant, kBursty, kTrace)
 }  // namespace fairlead::workload
 
 namespace fairlead::bench {
@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using codec::Field;
+using workload::ArrivalKind;
 using workload::PromptKind;
 using workload::PromptOptions;
 
@@ -46,11 +47,16 @@ base::Error bad(std::string message) { return base::invalid_argument(std::move(m
 }  // namespace
 
 BOOST_DESCRIBE_ENUM(Api, kChat, kCompletions)
+BOOST_DESCRIBE_ENUM(WorkloadKind, kSharedPrefix, kPrefixGroups, kRandom, kConversations, kSharegpt,
+                    kMooncake)
+BOOST_DESCRIBE_ENUM(SweepOver, kNone, kRate, kConcurrency)
 BOOST_DESCRIBE_STRUCT(BenchConfig, (),
-                      (url, compare, model, api, workload, prefixes, repeats, prefix_tokens,
-                       question_tokens, zipf, seed, requests, duration, concurrency, rate,
-                       max_tokens, stream, explain, timeout, rounds, engines, profile, max_num_seqs,
-                       overload, verdict, json))
+                      (url, compare, model, api, workload, trace, prefixes, repeats, prefix_tokens,
+                       question_tokens, zipf, turns, think_time, seed, requests, duration,
+                       concurrency, rate, arrivals, burst_ratio, burst_share, burst_length, speedup,
+                       max_tokens, stream, explain, timeout, rounds, ttft_limit, itl_limit, sweep,
+                       sweep_min, sweep_max, keep, engines, profile, max_num_seqs, overload,
+                       verdict, json, html))
 
 auto fields_of(const BenchConfig*) {
   using C = BenchConfig;
@@ -64,7 +70,12 @@ auto fields_of(const BenchConfig*) {
       Field<&C::api>{.doc = "endpoint: chat completions or completions"},
       Field<&C::workload>{
           .doc = "shared-prefix: every system prompt as often, shuffled; prefix-groups: system "
-                 "prompts drawn at random; random: no two prompts begin alike"},
+                 "prompts drawn at random; random: no two prompts begin alike; conversations: "
+                 "turns with time to think, each sent with all that was said before; sharegpt, "
+                 "mooncake: what --trace recorded"},
+      Field<&C::trace>{.doc =
+                           "file for the workloads sharegpt (conversations as JSON) and mooncake "
+                           "(requests as JSON lines)"},
       Field<&C::prefixes>{
           .doc = "different system prompts", .min = 1U, .max = PromptOptions::kPrefixesMax},
       Field<&C::repeats>{
@@ -76,6 +87,13 @@ auto fields_of(const BenchConfig*) {
       Field<&C::zipf>{.doc = "prefix-groups: 0 draws all equally often, 1 is Zipf's law",
                       .min = 0.0,
                       .max = 10.0},
+      Field<&C::turns>{.doc = "conversations: requests in each, on average",
+                       .min = 1U,
+                       .max = workload::SessionOptions::kTurnsMax},
+      Field<&C::think_time>{.doc = "conversations, sharegpt: mean time between an answer and the "
+                                   "next turn",
+                            .min = 0ns,
+                            .max = 24h},
       Field<&C::seed>{.doc =
                           "of prompts and arrivals; by default a new one, so that no earlier run "
                           "has warmed the caches. The report names it"},
@@ -90,9 +108,20 @@ auto fields_of(const BenchConfig*) {
                                     "the last one is answered",
                              .min = 1U,
                              .max = kConcurrencyMax},
-      Field<&C::rate>{.doc = "open loop instead: requests a second, as a Poisson process",
-                      .min = 0.001,
-                      .max = 1e6},
+      Field<&C::rate>{
+          .doc = "open loop instead: requests a second, on average", .min = 0.001, .max = 1e6},
+      Field<&C::arrivals>{.doc =
+                              "open loop: poisson; constant gaps; bursty: a Poisson process that "
+                              "switches between two rates; trace: the times that mooncake "
+                              "recorded, without --rate"},
+      Field<&C::burst_ratio>{
+          .doc = "bursty: rate within a burst over that between bursts", .min = 1.0, .max = 1e6},
+      Field<&C::burst_share>{
+          .doc = "bursty: share of the time within bursts", .min = 0.001, .max = 0.999},
+      Field<&C::burst_length>{
+          .doc = "bursty: how long a burst lasts, on average", .min = 1ms, .max = 24h},
+      Field<&C::speedup>{
+          .doc = "arrivals of a trace: how many times as fast", .min = 0.001, .max = 1e6},
       Field<&C::max_tokens>{
           .doc = "tokens to ask for in each answer", .min = 1U, .max = 1'000'000U},
       Field<&C::stream>{.doc = "whether answers are streamed; if not, there is no TTFT and no ITL"},
@@ -103,6 +132,24 @@ auto fields_of(const BenchConfig*) {
       Field<&C::rounds>{.doc = "into how many slices a comparison is cut; targets take turns",
                         .min = 1U,
                         .max = kRoundsMax},
+      Field<&C::ttft_limit>{.doc = "goodput counts answers whose first token came within this time",
+                            .min = 1ns,
+                            .max = 24h},
+      Field<&C::itl_limit>{.doc =
+                               "goodput counts answers whose later tokens took at most this time "
+                               "each, on average",
+                           .min = 1ns,
+                           .max = 24h},
+      Field<&C::sweep>{.doc =
+                           "find the highest rate, or concurrency, at which the limits are kept: "
+                           "one trial after another, each of --duration (20s) or --requests"},
+      Field<&C::sweep_min>{.doc = "where a sweep starts; doubled until the limits are not kept",
+                           .min = 0.001,
+                           .max = 1e6},
+      Field<&C::sweep_max>{.doc = "where a sweep ends", .min = 0.001, .max = 1e6},
+      Field<&C::keep>{.doc = "sweep: share of the requests that must be within the limits",
+                      .min = 0.01,
+                      .max = 1.0},
       Field<&C::engines>{
           .doc = "policies: simulated engines behind each router", .min = 1U, .max = kEnginesMax},
       Field<&C::profile>{.doc = "policies: what the engines simulate"},
@@ -118,7 +165,8 @@ auto fields_of(const BenchConfig*) {
                              "return to warm replicas and are answered in half the time, no "
                              "replica is overrun"},
       Field<&C::json>{.doc = "write the report there too; - is standard output, and the table then "
-                             "goes to standard error"}};
+                             "goes to standard error"},
+      Field<&C::html>{.doc = "write a page with plots there, one file that needs nothing else"}};
 }
 
 const codec::StructInfo& info_of(const BenchConfig*) { return codec::describe<BenchConfig>(); }
@@ -158,16 +206,20 @@ bool starts_processes(const std::vector<TargetSpec>& targets) {
   return std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t.url.empty(); });
 }
 
-base::Result<> validate(const BenchConfig& config) {
-  const auto targets = targets_of(config);
-  if (!targets) return targets.error();
-  for (const auto& target : *targets) {
+namespace {
+
+bool is_recorded(WorkloadKind kind) {
+  return kind == WorkloadKind::kSharegpt || kind == WorkloadKind::kMooncake;
+}
+
+base::Result<> validate_targets(const BenchConfig& config, const std::vector<TargetSpec>& targets) {
+  for (const auto& target : targets) {
     if (target.url.empty()) continue;
     if (const auto url = net::parse_backend_url(target.url); !url) {
       return url.error().wrap(fmt::format("target '{}'", target.label));
     }
   }
-  const bool processes = starts_processes(*targets);
+  const bool processes = starts_processes(targets);
   if (config.overload > 0 && !processes) {
     return bad(
         "--overload needs policies to compare, as in --compare round-robin,prefix-cache: it "
@@ -177,33 +229,136 @@ base::Result<> validate(const BenchConfig& config) {
     return bad(fmt::format("--overload times --max-num-seqs is {:.0f} clients: at most {}",
                            config.overload * config.max_num_seqs, kConcurrencyMax));
   }
-  if (config.verdict && (!processes || targets->size() < 2)) {
+  if (config.verdict && (!processes || targets.size() < 2)) {
     return bad("--verdict compares two policies, as in --compare round-robin,prefix-cache");
   }
-  if (config.verdict && config.workload == PromptKind::kRandom) {
+  return {};
+}
+
+base::Result<> validate_workload(const BenchConfig& config) {
+  const WorkloadKind kind = config.workload;
+  if (is_recorded(kind) == config.trace.empty()) {
+    return bad(
+        is_recorded(kind)
+            ? "the workloads sharegpt and mooncake need --trace FILE"
+            : "--trace is for the workloads sharegpt and mooncake: say which with --workload");
+  }
+  const bool many_turns = kind == WorkloadKind::kConversations || kind == WorkloadKind::kSharegpt;
+  if (many_turns && config.api != Api::kChat) {
+    return bad("conversations need --api chat: completions have no turns");
+  }
+  const bool repeats = kind == WorkloadKind::kSharedPrefix || kind == WorkloadKind::kPrefixGroups;
+  if (config.verdict && !repeats) {
     return bad(
         "--verdict is about repeated prefixes: use the workload shared-prefix or "
         "prefix-groups");
   }
-  return workload::validate(prompt_options(config, 1, 0));
+  return workload::validate(session_options(config, 1, 0).prompts);
 }
 
-workload::PromptOptions prompt_options(const BenchConfig& config, uint64_t seed, uint64_t salt) {
-  return {.kind = config.workload,
-          .prefixes = config.prefixes,
-          .repeats = config.repeats,
-          .prefix_tokens = config.prefix_tokens,
-          .question_tokens = config.question_tokens,
-          .zipf = config.zipf,
-          .seed = seed,
-          .salt = salt};
+base::Result<> validate_arrivals(const BenchConfig& config) {
+  const bool by_rate = config.rate || config.sweep == SweepOver::kRate;
+  if (config.arrivals == ArrivalKind::kTrace) {
+    if (config.workload != WorkloadKind::kMooncake) {
+      return bad(
+          "--arrivals trace needs the times of a trace: use --workload mooncake --trace FILE");
+    }
+    if (by_rate) return bad("--arrivals trace has its own rate: change it with --speedup");
+  } else if (config.arrivals != ArrivalKind::kPoisson && !by_rate) {
+    return bad("--arrivals constant and bursty are of an open loop: give its --rate");
+  }
+  if (const auto arrivals = arrival_options(config)) return workload::validate(*arrivals);
+  return {};
 }
 
-std::optional<uint64_t> requests_of(const BenchConfig& config) {
+base::Result<> validate_limits(const BenchConfig& config) {
+  const workload::Limits limits = limits_of(config);
+  if (limits.any() && !config.stream) {
+    return bad("--ttft-limit and --itl-limit need streamed answers: leave out --no-stream");
+  }
+  if (config.sweep == SweepOver::kNone) return {};
+  if (!limits.any()) return bad("--sweep needs limits to keep: --ttft-limit, --itl-limit or both");
+  if (config.sweep_min > config.sweep_max) {
+    return bad(fmt::format("--sweep-min is {}: at most --sweep-max, {}", config.sweep_min,
+                           config.sweep_max));
+  }
+  if (config.sweep == SweepOver::kConcurrency &&
+      (config.sweep_min < 1 || config.sweep_max > kConcurrencyMax)) {
+    return bad(fmt::format("--sweep concurrency goes from 1 to {}", kConcurrencyMax));
+  }
+  if (config.rate) return bad("--sweep chooses the load: leave out --rate");
+  if (config.arrivals == ArrivalKind::kTrace) {
+    return bad("--sweep chooses the load: leave out --arrivals trace");
+  }
+  if (config.verdict || config.overload > 0) {
+    return bad("--sweep goes without --verdict and --overload");
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<> validate(const BenchConfig& config) {
+  const auto targets = targets_of(config);
+  if (!targets) return targets.error();
+  if (auto r = validate_targets(config, *targets); !r) return r;
+  if (auto r = validate_workload(config); !r) return r;
+  if (auto r = validate_arrivals(config); !r) return r;
+  return validate_limits(config);
+}
+
+workload::SessionOptions session_options(const BenchConfig& config, uint64_t seed, uint64_t salt,
+                                         std::shared_ptr<const workload::Trace> trace) {
+  workload::SessionOptions options{.kind = workload::SessionKind::kPrompts,
+                                   .prompts = {.kind = PromptKind::kRandom,
+                                               .prefixes = config.prefixes,
+                                               .repeats = config.repeats,
+                                               .prefix_tokens = config.prefix_tokens,
+                                               .question_tokens = config.question_tokens,
+                                               .zipf = config.zipf,
+                                               .seed = seed,
+                                               .salt = salt},
+                                   .turns = config.turns,
+                                   .think_time = config.think_time,
+                                   .trace = std::move(trace)};
+  switch (config.workload) {
+    case WorkloadKind::kSharedPrefix:
+      options.prompts.kind = PromptKind::kSharedPrefix;
+      break;
+    case WorkloadKind::kPrefixGroups:
+      options.prompts.kind = PromptKind::kPrefixGroups;
+      break;
+    case WorkloadKind::kRandom:
+      break;
+    case WorkloadKind::kConversations:
+      options.kind = workload::SessionKind::kConversations;
+      break;
+    case WorkloadKind::kSharegpt:
+    case WorkloadKind::kMooncake:
+      options.kind = workload::SessionKind::kRecorded;
+      break;
+  }
+  return options;
+}
+
+std::optional<workload::ArrivalOptions> arrival_options(const BenchConfig& config) {
+  if (!config.rate && config.arrivals != ArrivalKind::kTrace) return std::nullopt;
+  return workload::ArrivalOptions{.kind = config.arrivals,
+                                  .per_second = config.rate.value_or(1),
+                                  .burst_ratio = config.burst_ratio,
+                                  .burst_share = config.burst_share,
+                                  .burst_length = config.burst_length,
+                                  .speedup = config.speedup};
+}
+
+workload::Limits limits_of(const BenchConfig& config) {
+  return {.ttft = config.ttft_limit, .itl = config.itl_limit};
+}
+
+std::optional<uint64_t> requests_of(const BenchConfig& config, uint64_t planned) {
   if (config.requests) return config.requests;
   if (config.duration) return std::nullopt;
-  if (config.workload != PromptKind::kSharedPrefix) return kRequestsDefault;
-  return uint64_t{config.prefixes} * config.repeats;
+  return planned > 0 ? planned : kRequestsDefault;
 }
 
 }  // namespace fairlead::bench

@@ -59,22 +59,71 @@ TEST(Validate, AcceptsTheDefaultsAndNamesWhatDoesNotGoTogether) {
               HasSubstr("--verdict compares two policies"));
   EXPECT_THAT(why_invalid({.compare = {"a=http://a:1,b=http://b:1"}, .verdict = true}),
               HasSubstr("--verdict compares two policies"));
-  EXPECT_THAT(
-      why_invalid({.compare = {"a,b"}, .workload = workload::PromptKind::kRandom, .verdict = true}),
-      HasSubstr("--verdict is about repeated prefixes"));
+  EXPECT_THAT(why_invalid({.compare = {"a,b"}, .workload = WorkloadKind::kRandom, .verdict = true}),
+              HasSubstr("--verdict is about repeated prefixes"));
   EXPECT_THAT(why_invalid({.compare = {"a,b"}, .max_num_seqs = 4096, .overload = 5}),
               HasSubstr("20480 clients: at most 20000"));
   EXPECT_THAT(why_invalid({.prefixes = 1'000'000, .repeats = 1000}),
               HasSubstr("prefixes times repeats"));
 }
 
+TEST(Validate, WantsATraceForWhatIsRecorded) {
+  EXPECT_THAT(why_invalid({.workload = WorkloadKind::kMooncake}), HasSubstr("need --trace FILE"));
+  EXPECT_THAT(why_invalid({.trace = "t"}), HasSubstr("say which with --workload"));
+  EXPECT_EQ(why_invalid({.workload = WorkloadKind::kMooncake, .trace = "t"}), "valid");
+  EXPECT_EQ(why_invalid({.workload = WorkloadKind::kSharegpt, .trace = "t"}), "valid");
+  EXPECT_THAT(why_invalid({.api = Api::kCompletions, .workload = WorkloadKind::kConversations}),
+              HasSubstr("conversations need --api chat"));
+}
+
+TEST(Validate, WantsARateOrATraceForArrivals) {
+  using workload::ArrivalKind;
+  EXPECT_EQ(why_invalid({.rate = 3, .arrivals = ArrivalKind::kBursty}), "valid");
+  EXPECT_THAT(why_invalid({.arrivals = ArrivalKind::kConstant}), HasSubstr("give its --rate"));
+  EXPECT_EQ(
+      why_invalid(
+          {.workload = WorkloadKind::kMooncake, .trace = "t", .arrivals = ArrivalKind::kTrace}),
+      "valid");
+  EXPECT_THAT(why_invalid({.workload = WorkloadKind::kMooncake,
+                           .trace = "t",
+                           .rate = 3,
+                           .arrivals = ArrivalKind::kTrace}),
+              HasSubstr("--speedup"));
+  EXPECT_THAT(
+      why_invalid(
+          {.workload = WorkloadKind::kSharegpt, .trace = "t", .arrivals = ArrivalKind::kTrace}),
+      HasSubstr("--workload mooncake"));
+}
+
+TEST(Validate, WantsLimitsAndAFreeLoadForASweep) {
+  EXPECT_EQ(why_invalid({.ttft_limit = 1s, .sweep = SweepOver::kRate}), "valid");
+  EXPECT_EQ(why_invalid({.arrivals = workload::ArrivalKind::kConstant,
+                         .itl_limit = 1s,
+                         .sweep = SweepOver::kRate}),
+            "valid");
+  EXPECT_THAT(why_invalid({.sweep = SweepOver::kRate}), HasSubstr("--sweep needs limits"));
+  EXPECT_THAT(why_invalid({.rate = 3, .ttft_limit = 1s, .sweep = SweepOver::kRate}),
+              HasSubstr("leave out --rate"));
+  EXPECT_THAT(why_invalid({.ttft_limit = 1s, .sweep = SweepOver::kRate, .sweep_min = 1001}),
+              HasSubstr("--sweep-min is 1001: at most --sweep-max, 1000"));
+  EXPECT_EQ(why_invalid({.ttft_limit = 1s, .sweep = SweepOver::kConcurrency, .sweep_max = 20'000}),
+            "valid");
+  EXPECT_THAT(
+      why_invalid({.ttft_limit = 1s, .sweep = SweepOver::kConcurrency, .sweep_max = 20'001}),
+      HasSubstr("from 1 to 20000"));
+  EXPECT_THAT(why_invalid({.stream = false, .ttft_limit = 1s}), HasSubstr("streamed answers"));
+  EXPECT_THAT(
+      why_invalid(
+          {.compare = {"a,b"}, .ttft_limit = 1s, .sweep = SweepOver::kRate, .verdict = true}),
+      HasSubstr("without --verdict"));
+}
+
 TEST(Requests, ComeFromTheWorkloadUnlessTheyAreGiven) {
-  EXPECT_EQ(requests_of({}), 200U);
-  EXPECT_EQ(requests_of({.prefixes = 7, .repeats = 3}), 21U);
-  EXPECT_EQ(requests_of({.prefixes = 7, .requests = 5}), 5U);
-  EXPECT_EQ(requests_of({.workload = workload::PromptKind::kRandom}), kRequestsDefault);
-  EXPECT_EQ(requests_of({.duration = 5s}), std::nullopt);
-  EXPECT_EQ(requests_of({.requests = 9, .duration = 5s}), 9U);
+  EXPECT_EQ(requests_of({}, 21), 21U);
+  EXPECT_EQ(requests_of({.requests = 5}, 21), 5U);
+  EXPECT_EQ(requests_of({}, 0), kRequestsDefault);
+  EXPECT_EQ(requests_of({.duration = 5s}, 21), std::nullopt);
+  EXPECT_EQ(requests_of({.requests = 9, .duration = 5s}, 21), 9U);
 }
 
 TEST(Flags, AreAllDocumentedAndSettable) {
@@ -85,7 +134,7 @@ TEST(Flags, AreAllDocumentedAndSettable) {
   }
   BenchConfig config;
   ASSERT_TRUE(codec::set_field(config, "workload", "prefix-groups").ok());
-  EXPECT_EQ(config.workload, workload::PromptKind::kPrefixGroups);
+  EXPECT_EQ(config.workload, WorkloadKind::kPrefixGroups);
   ASSERT_TRUE(codec::set_field(config, "compare", "round-robin,prefix-cache").ok());
   EXPECT_EQ(targets_of(config)->size(), 2U);
   ASSERT_TRUE(codec::set_field(config, "max-tokens", "7").ok());

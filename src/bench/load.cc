@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/hash.h"
 #include "bench/config.h"
-#include "rt/task_group.h"
-#include "rt/waiter.h"
 
 namespace fairlead::bench {
 
@@ -23,9 +20,9 @@ using workload::Sample;
 struct LoadTarget::Attempt {
   TimePoint from;
   TimePoint deadline;
-  workload::Prompt prompt;
   std::string head;
   std::string body;
+  std::string* text = nullptr;  // where the answer's words go, if a later turn repeats them
   Sample sample;
   AnswerReader answer;
   bool connected = false;
@@ -62,32 +59,64 @@ LoadTarget::LoadTarget(net::Network& network, Endpoint endpoint, LoadOptions opt
       endpoint_(std::move(endpoint)),
       options_(std::move(options)),
       pool_(network, endpoint_.address, {.idle_max = kConcurrencyMax}),
-      prompts_(options_.prompts),
+      sessions_(options_.sessions),
       began_(network.loop().now()) {}
 
-workload::PoissonArrivals& LoadTarget::arrivals(double rate) {
+workload::Arrivals& LoadTarget::arrivals(workload::ArrivalOptions options) {
   if (!arrivals_) {
-    arrivals_.emplace(rate, base::Random(base::mix64(options_.prompts.seed)));
+    options.per_second /= sessions_.turns_mean();
+    arrivals_.emplace(options, base::Random(base::mix64(options_.sessions.prompts.seed)));
   }
   return *arrivals_;
 }
 
-rt::Task<void> LoadTarget::send_one(TimePoint from) {
+std::optional<Conversation> LoadTarget::next_conversation() {
+  std::optional<Conversation> next;
+  if (!put_back_.empty()) {
+    next.emplace(std::move(put_back_.front()));
+    put_back_.pop_front();
+    return next;
+  }
+  next.emplace();
+  if (!sessions_.next(next->session)) next.reset();
+  return next;
+}
+
+void LoadTarget::put_back(Conversation conversation) {
+  put_back_.push_front(std::move(conversation));
+}
+
+rt::Task<bool> LoadTarget::send_turn(Conversation& conversation, TimePoint from) {
+  const workload::Session& session = conversation.session;
+  const workload::Turn& turn = session.turns[conversation.turn];
+  const bool last = conversation.turn + 1 == session.turns.size();
+  std::string text;
   Attempt attempt;
   attempt.from = from;
   attempt.deadline = base::after(from, options_.timeout);
-  prompts_.next(attempt.prompt);
-  write_body(options_.shape, attempt.prompt, attempt.body);
+  attempt.text = last ? nullptr : &text;
+  write_body(options_.shape,
+             {.system = session.system,
+              .history = conversation.history,
+              .question = turn.question,
+              .output_tokens = turn.output_tokens},
+             attempt.body);
   attempt.head = fmt::format(
       "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}"
       "\r\n",
       path_of(options_.shape.api), endpoint_.host, attempt.body.size(), options_.extra_fields);
-  attempt.sample.prefix = attempt.prompt.prefix;
+  attempt.sample.prefix = session.prefix;
   attempt.sample.started = from - began_;
   ++under_way_;
   const base::Result<> ended = co_await attempt_or_again(attempt);
   --under_way_;
-  record(attempt, ended);
+  if (!record(attempt, ended) || attempt.sample.outcome != Outcome::kOk) co_return false;
+  if (!last) {
+    conversation.history.push_back(user_message(turn.question));
+    conversation.history.push_back(assistant_message(text));
+  }
+  ++conversation.turn;
+  co_return true;
 }
 
 void LoadTarget::record_not_sent(TimePoint from) {
@@ -128,7 +157,8 @@ rt::Task<base::Result<>> LoadTarget::exchange(Attempt& attempt, net::ClientConne
   attempt.answered = true;
   attempt.sample.status = static_cast<uint16_t>(connection.response().status);
   attempt.sample.replica = replica_of_answer(connection.response());
-  attempt.answer.begin(options_.shape.streaming, connection.response().status, log_.gaps);
+  attempt.answer.begin(options_.shape.streaming, connection.response().status, log_.gaps,
+                       attempt.text);
   for (;;) {
     const auto piece = co_await connection.read_body(attempt.deadline);
     if (!piece) co_return piece.error();
@@ -152,12 +182,14 @@ uint32_t LoadTarget::replica_of_answer(const net::ResponseHead& head) {
   return replica.empty() ? workload::kNoReplica : log_.replica_index(replica);
 }
 
-void LoadTarget::record(Attempt& attempt, const base::Result<>& ended) {
-  if (!ended && ended.error().code() == base::ErrorCode::kCancelled) return;
+bool LoadTarget::record(Attempt& attempt, const base::Result<>& ended) {
+  if (!ended && ended.error().code() == base::ErrorCode::kCancelled) return false;
   Sample& sample = attempt.sample;
   sample.whole = loop().clock().now() - attempt.from;
   if (attempt.answered) {
     sample.first_token = attempt.answer.first_token();
+    sample.last_token = attempt.answer.last_token();
+    sample.pause_max = attempt.answer.pause_max();
     sample.output_tokens = clamp32(attempt.answer.output_tokens());
     if (const auto& usage = attempt.answer.usage()) {
       sample.prompt_tokens = clamp32(usage->prompt_tokens);
@@ -172,71 +204,7 @@ void LoadTarget::record(Attempt& attempt, const base::Result<>& ended) {
   }
   errors_ += sample.outcome == Outcome::kOk ? 0 : 1;
   log_.samples.push_back(sample);
-}
-
-namespace {
-
-// What the clients of a slice share.
-struct Slice {
-  LoadTarget& target;
-  SliceOptions options;
-  TimePoint begin;
-  uint64_t sent = 0;
-
-  bool may_send(TimePoint at) {
-    if (options.duration && at - begin >= *options.duration) return false;
-    if (options.requests && sent >= *options.requests) return false;
-    if (target.log().samples.size() + target.under_way() >= workload::RunLog::kSamplesMax) {
-      return false;
-    }
-    ++sent;
-    return true;
-  }
-};
-
-rt::Task<void> closed_loop_client(Slice& slice) {
-  rt::Scope& scope = co_await rt::current_scope();
-  rt::Loop& loop = slice.target.loop();
-  while (!scope.cancelled() && slice.may_send(loop.clock().now())) {
-    co_await slice.target.send_one(loop.clock().now());
-  }
-}
-
-// Arrivals go on where the slice before stopped: time between slices does not count.
-rt::Task<void> open_loop(Slice& slice, rt::TaskGroup& group) {
-  auto& arrivals = slice.target.arrivals(*slice.options.rate);
-  TimePoint at = slice.begin;
-  Nanos last{-1};
-  for (;;) {
-    const Nanos next = arrivals.next();
-    if (last >= Nanos(0)) at += next - last;
-    last = next;
-    if (!slice.may_send(at)) co_return;
-    if (at > slice.target.loop().now()) {
-      const rt::WaitStatus status = co_await rt::sleep_until(at);
-      if (status == rt::WaitStatus::kCancelled) co_return;
-    }
-    if (slice.target.under_way() >= kConcurrencyMax) {
-      slice.target.record_not_sent(at);
-    } else {
-      group.spawn(slice.target.send_one(at));
-    }
-  }
-}
-
-}  // namespace
-
-rt::Task<void> run_slice(LoadTarget& target, SliceOptions options) {
-  rt::Scope& scope = co_await rt::current_scope();
-  Slice slice{.target = target, .options = options, .begin = target.loop().clock().now()};
-  rt::TaskGroup group(scope);
-  if (options.rate) {
-    co_await open_loop(slice, group).in(group.scope());
-  } else {
-    for (uint32_t i = 0; i < options.concurrency; ++i) group.spawn(closed_loop_client(slice));
-  }
-  std::ignore = co_await group.join();
-  target.log().busy += target.loop().clock().now() - slice.begin;
+  return true;
 }
 
 }  // namespace fairlead::bench

@@ -1,5 +1,6 @@
-// LoadTarget: one server under load, with the prompts it is sent and the log of what it answered.
-// run_slice() sends a part of the run; targets that are compared take turns. One loop; any Network.
+// LoadTarget: one server under load, with the sessions it is sent and the log of what it answered.
+// It sends one turn of a conversation; when, and how many at once, is the slice's (slice.h). One
+// loop; any Network.
 //
 //   LoadTarget target(network, {.label = "a", .host = "127.0.0.1:8000", .address = address},
 //   options); co_await run_slice(target, {.requests = 50, .concurrency = 4}); Report report =
@@ -10,18 +11,21 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "bench/answer.h"
+#include "bench/client_cpu.h"
 #include "bench/request.h"
 #include "net/http_client.h"
 #include "net/network.h"
 #include "rt/task.h"
 #include "workload/arrivals.h"
-#include "workload/prompts.h"
 #include "workload/samples.h"
+#include "workload/sessions.h"
 
 namespace fairlead::bench {
 
@@ -33,33 +37,45 @@ struct Endpoint {
 
 struct LoadOptions {
   RequestShape shape;
-  workload::PromptOptions prompts;
+  workload::SessionOptions sessions;
   base::Nanos timeout = std::chrono::minutes(5);
   std::string extra_fields;  // whole lines, each with CRLF
+  CpuClock cpu;              // of this client; empty measures nothing
 };
 
-// What a slice sends; it ends at the first limit, when all it sent is answered.
-struct SliceOptions {
-  std::optional<uint64_t> requests;
-  std::optional<base::Nanos> duration;
-  uint32_t concurrency = 1;    // closed loop
-  std::optional<double> rate;  // open loop instead
+// A session on its way.
+struct Conversation {
+  workload::Session session;
+  size_t turn = 0;                   // the next to be sent
+  std::vector<std::string> history;  // what was said, each message as JSON
+
+  bool ended() const { return turn == session.turns.size(); }
+  base::Nanos think() const { return session.turns[turn].think; }
 };
 
 class LoadTarget {
  public:
   LoadTarget(net::Network& network, Endpoint endpoint, LoadOptions options);
 
+  // One that was put back, else a new one; nothing at the end of a trace.
+  std::optional<Conversation> next_conversation();
+  // It is the next to go on.
+  void put_back(Conversation conversation);
+
   // One request from its prompt to the end of its answer; its latencies count from `from`. Recorded
-  // unless the scope is cancelled.
-  rt::Task<void> send_one(base::TimePoint from);
+  // unless the scope is cancelled. True if it was answered, and the conversation is a turn further.
+  rt::Task<bool> send_turn(Conversation& conversation, base::TimePoint from);
   // An open loop at its bound.
   void record_not_sent(base::TimePoint from);
 
+  // What the workload itself comes to, 0 if it does not end.
+  uint64_t planned() const { return sessions_.planned(); }
   const Endpoint& endpoint() const { return endpoint_; }
   workload::RunLog& log() { return log_; }
   const workload::RunLog& log() const { return log_; }
-  workload::PoissonArrivals& arrivals(double rate);
+  // Of the sessions, so that requests come at the rate of `options`. Those of the first call stay.
+  workload::Arrivals& arrivals(workload::ArrivalOptions options);
+  const CpuClock& cpu_clock() const { return options_.cpu; }
   rt::Loop& loop() const { return network_.loop(); }
   uint64_t under_way() const { return under_way_; }
   uint64_t errors() const { return errors_; }
@@ -69,21 +85,21 @@ class LoadTarget {
   rt::Task<base::Result<>> exchange(Attempt& attempt, net::ClientConnection& connection);
   rt::Task<base::Result<>> attempt_once(Attempt& attempt);
   rt::Task<base::Result<>> attempt_or_again(Attempt& attempt);
-  void record(Attempt& attempt, const base::Result<>& ended);
+  // False for what nobody waited for any more.
+  bool record(Attempt& attempt, const base::Result<>& ended);
   uint32_t replica_of_answer(const net::ResponseHead& head);
 
   net::Network& network_;
   Endpoint endpoint_;
   LoadOptions options_;
   net::ConnectionPool pool_;
-  workload::PromptSource prompts_;
-  std::optional<workload::PoissonArrivals> arrivals_;
+  workload::SessionSource sessions_;
+  std::deque<Conversation> put_back_;
+  std::optional<workload::Arrivals> arrivals_;
   workload::RunLog log_;
   base::TimePoint began_;
   uint64_t under_way_ = 0;
   uint64_t errors_ = 0;
 };
-
-rt::Task<void> run_slice(LoadTarget& target, SliceOptions options);
 
 }  // namespace fairlead::bench

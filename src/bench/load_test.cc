@@ -7,6 +7,7 @@
 #include "bench/config.h"
 #include "bench/progress.h"
 #include "bench/server_testing.h"
+#include "bench/slice.h"
 #include "codec/json.h"
 #include "workload/report.h"
 
@@ -111,8 +112,8 @@ TEST_F(Load, SendsNoMoreAfterTheDurationAndFinishesWhatRuns) {
 
 TEST_F(Load, HoldsAnOpenLoopsRateWhateverTheServerDoes) {
   server_.prefill = 3s;
-  LoadTarget& one = target({.prompts = {.seed = 7}});
-  run(one, {.duration = 20s, .concurrency = 1, .rate = 50});
+  LoadTarget& one = target({.sessions = {.prompts = {.seed = 7}}});
+  run(one, {.duration = 20s, .concurrency = 1, .arrivals = {{.per_second = 50}}});
   EXPECT_NEAR(static_cast<double>(one.log().samples.size()), 1000, 100);
   EXPECT_GT(server_.most_at_once(), 100U);
   for (const auto& sample : one.log().samples) {
@@ -123,10 +124,10 @@ TEST_F(Load, HoldsAnOpenLoopsRateWhateverTheServerDoes) {
 }
 
 TEST_F(Load, ResumesAnOpenLoopInTheNextSlice) {
-  LoadTarget& whole = target({.prompts = {.seed = 3}});
-  run(whole, {.requests = 200, .rate = 20});
-  LoadTarget& sliced = target({.prompts = {.seed = 3}});
-  for (int i = 0; i < 4; ++i) run(sliced, {.requests = 50, .rate = 20});
+  LoadTarget& whole = target({.sessions = {.prompts = {.seed = 3}}});
+  run(whole, {.requests = 200, .arrivals = {{.per_second = 20}}});
+  LoadTarget& sliced = target({.sessions = {.prompts = {.seed = 3}}});
+  for (int i = 0; i < 4; ++i) run(sliced, {.requests = 50, .arrivals = {{.per_second = 20}}});
   EXPECT_EQ(sliced.log().samples.size(), whole.log().samples.size());
   EXPECT_NEAR(base::to_seconds(sliced.log().busy), base::to_seconds(whole.log().busy), 1.5);
 }
@@ -174,7 +175,7 @@ TEST_F(Load, RecordsNothingOfWhatItsScopeCancelled) {
 TEST_F(Load, RepeatsToTheNanosecondFromItsSeed) {
   std::vector<workload::Sample> runs[2];
   for (auto& samples : runs) {
-    LoadTarget& one = target({.prompts = {.prefixes = 5, .repeats = 4, .seed = 42}});
+    LoadTarget& one = target({.sessions = {.prompts = {.prefixes = 5, .repeats = 4, .seed = 42}}});
     run(one, {.requests = 20, .concurrency = 3});
     samples = one.log().samples;
   }

@@ -1,5 +1,7 @@
 #include "bench/request.h"
 
+#include <fmt/format.h>
+
 #include "codec/json.h"
 
 namespace fairlead::bench {
@@ -15,26 +17,41 @@ std::string_view path_of(Api api) {
   return api == Api::kChat ? "/v1/chat/completions" : "/v1/completions";
 }
 
-void write_body(const RequestShape& shape, const workload::Prompt& prompt, std::string& out) {
+void write_body(const RequestShape& shape, const RequestText& text, std::string& out) {
   out.clear();
   codec::JsonWriter json(out);
   json.begin_object().key("model").string(shape.model);
   if (shape.api == Api::kChat) {
     json.key("messages").begin_array();
-    if (!prompt.system.empty()) write_message(json, "system", prompt.system);
-    write_message(json, "user", prompt.question);
+    if (!text.system.empty()) write_message(json, "system", text.system);
+    for (const std::string& message : text.history) json.raw(message);
+    write_message(json, "user", text.question);
     json.end_array();
-  } else if (prompt.system.empty()) {
-    json.key("prompt").string(prompt.question);
+  } else if (text.system.empty()) {
+    json.key("prompt").string(text.question);
   } else {
-    json.key("prompt").string(prompt.system + "\n\n" + prompt.question);
+    json.key("prompt").string(fmt::format("{}\n\n{}", text.system, text.question));
   }
-  json.key("max_tokens").integer(shape.max_tokens).key("temperature").integer(0);
+  json.key("max_tokens").integer(text.output_tokens.value_or(shape.max_tokens));
+  json.key("temperature").integer(0);
+  // vLLM's and SGLang's; only what was recorded needs it.
+  if (text.output_tokens) json.key("ignore_eos").boolean(true);
   if (shape.streaming == Streaming::kYes) {
     json.key("stream").boolean(true).key("stream_options");
     json.begin_object().key("include_usage").boolean(true).end_object();
   }
   json.end_object();
+}
+
+std::string user_message(std::string_view content) {
+  std::string out;
+  codec::JsonWriter json(out);
+  write_message(json, "user", content);
+  return out;
+}
+
+std::string assistant_message(std::string_view content_json) {
+  return fmt::format(R"({{"role":"assistant","content":"{}"}})", content_json);
 }
 
 std::string replica_of(std::string_view explanation) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -35,6 +36,7 @@ class FakeServer final : public net::Handler {
 
   Manner manner = Manner::kStream;
   base::Nanos prefill = std::chrono::milliseconds(100);
+  base::Nanos serial{0};  // of each request, one after another: a capacity
   base::Nanos token_gap = std::chrono::milliseconds(10);
   int tokens = 5;
 
@@ -67,7 +69,8 @@ class FakeServer final : public net::Handler {
       co_await rt::sleep_until(base::after(exchange.loop().now(), std::chrono::hours(2)));
       co_return;
     }
-    co_await rt::sleep_until(base::after(exchange.loop().now(), prefill));
+    free_at_ = std::max(free_at_, exchange.loop().now()) + serial;
+    co_await rt::sleep_until(base::after(free_at_, prefill));
     const std::string usage = fmt::format(
         R"("usage":{{"prompt_tokens":100,"completion_tokens":{},"prompt_tokens_details":{{"cached_tokens":64}}}})",
         tokens);
@@ -100,6 +103,7 @@ class FakeServer final : public net::Handler {
   net::Address address_;
   net::HttpServer server_;
   rt::TaskGroup group_;
+  base::TimePoint free_at_;
   uint64_t requests_ = 0;
   uint64_t active_ = 0;
   uint64_t most_at_once_ = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "workload/table.h"
 
 namespace fairlead::workload {
 namespace {
@@ -47,16 +48,51 @@ std::string format_ratio(std::optional<double> value, std::optional<double> base
   return fmt::format("{:.2f} x", *value / *base);
 }
 
-void add_quantiles(std::vector<Row>& rows, std::string_view name, Quantiles Report::*member) {
-  const std::pair<std::string_view, double Quantiles::*> parts[] = {
-      {"p50", &Quantiles::p50_ms}, {"p90", &Quantiles::p90_ms}, {"p99", &Quantiles::p99_ms}};
-  for (const auto& [part, field] : parts) {
-    rows.push_back({fmt::format("{} {}", name, part), Unit::kMs,
-                    [member, field = field](const Report& r) -> std::optional<double> {
+struct Part {
+  std::string_view name;
+  double Quantiles::*field;
+};
+constexpr Part kMean{"mean", &Quantiles::mean_ms};
+constexpr Part kP50{"p50", &Quantiles::p50_ms};
+constexpr Part kP90{"p90", &Quantiles::p90_ms};
+constexpr Part kP95{"p95", &Quantiles::p95_ms};
+constexpr Part kP99{"p99", &Quantiles::p99_ms};
+constexpr Part kMax{"max", &Quantiles::max_ms};
+constexpr Part kAllParts[] = {kMean, kP50, kP90, kP95, kP99};
+constexpr Part kBreakdownParts[] = {kP50, kP90, kP99};
+constexpr Part kPauseParts[] = {kP50, kP99, kMax};
+
+void add_quantiles(std::vector<Row>& rows, std::string_view name, Quantiles Report::*member,
+                   std::span<const Part> parts) {
+  for (const Part& part : parts) {
+    rows.push_back({fmt::format("{} {}", name, part.name), Unit::kMs,
+                    [member, field = part.field](const Report& r) -> std::optional<double> {
                       if ((r.*member).count == 0) return std::nullopt;
                       return (r.*member).*field;
                     }});
   }
+}
+
+void add_goodput(std::vector<Row>& rows) {
+  rows.push_back({"goodput", Unit::kPerSecond, [](const Report& r) -> std::optional<double> {
+                    if (!r.goodput) return std::nullopt;
+                    return r.goodput->requests_per_s;
+                  }});
+  rows.push_back({"  within limits", Unit::kShare, [](const Report& r) -> std::optional<double> {
+                    if (!r.goodput) return std::nullopt;
+                    return r.goodput->share;
+                  }});
+}
+
+void add_client(std::vector<Row>& rows) {
+  rows.push_back({"client CPU", Unit::kShare, [](const Report& r) -> std::optional<double> {
+                    if (!r.client) return std::nullopt;
+                    return r.client->cpu;
+                  }});
+  rows.push_back({"  waiting for CPU", Unit::kShare, [](const Report& r) -> std::optional<double> {
+                    if (!r.client) return std::nullopt;
+                    return r.client->waiting;
+                  }});
 }
 
 std::optional<double> busiest(const Report& report) {
@@ -100,37 +136,25 @@ std::vector<Row> rows_of(std::span<const Report> reports) {
   rows.push_back({"requests", Unit::kPerSecond, [](const Report& r) { return r.requests_per_s; }});
   rows.push_back(
       {"output tokens", Unit::kPerSecond, [](const Report& r) { return r.output_tokens_per_s; }});
-  add_quantiles(rows, "TTFT", &Report::ttft);
-  add_quantiles(rows, "  first visits", &Report::ttft_first);
-  add_quantiles(rows, "  repeats", &Report::ttft_repeat);
-  add_quantiles(rows, "ITL", &Report::gap);
-  add_quantiles(rows, "end to end", &Report::whole);
+  add_goodput(rows);
+  add_quantiles(rows, "TTFT", &Report::ttft, kAllParts);
+  add_quantiles(rows, "  first visits", &Report::ttft_first, kBreakdownParts);
+  add_quantiles(rows, "  repeats", &Report::ttft_repeat, kBreakdownParts);
+  add_quantiles(rows, "ITL", &Report::gap, kAllParts);
+  add_quantiles(rows, "largest pause", &Report::pause, kPauseParts);
+  add_quantiles(rows, "end to end", &Report::whole, kAllParts);
   rows.push_back(
       {"cached prompt tokens", Unit::kShare, [](const Report& r) { return r.cached_ratio; }});
   rows.push_back(
       {"repeats to a warm replica", Unit::kShare, [](const Report& r) { return r.repeats_warm; }});
   add_replicas(rows, reports);
+  add_client(rows);
   // A row that nobody has a value for says nothing.
   std::erase_if(rows, [&](const Row& row) {
     return std::none_of(reports.begin(), reports.end(),
                         [&](const Report& r) { return row.value(r).has_value(); });
   });
   return rows;
-}
-
-std::string align(const std::vector<std::vector<std::string>>& cells) {
-  std::vector<size_t> widths(cells.front().size());
-  for (const auto& line : cells) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string out;
-  for (const auto& line : cells) {
-    std::string text = fmt::format("{:<{}}", line[0], widths[0]);
-    for (size_t i = 1; i < line.size(); ++i) text += fmt::format("  {:>{}}", line[i], widths[i]);
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
-  }
-  return out;
 }
 
 Check at_least(std::string claim, std::optional<double> measured, double wanted) {
@@ -185,7 +209,7 @@ std::string render_table(std::span<const Report> reports) {
       if (i > 0) line.push_back(format_ratio(value, base, row.unit));
     }
   }
-  return align(cells);
+  return align_columns(cells);
 }
 
 std::string render_checks(std::span<const Check> checks) {
@@ -194,7 +218,7 @@ std::string render_checks(std::span<const Check> checks) {
   for (const Check& check : checks) {
     cells.push_back({check.claim, check.measured, check.wanted, check.passed ? "ok" : "MISSED"});
   }
-  return align(cells);
+  return align_columns(cells);
 }
 
 std::vector<Check> affinity_checks(const Report& baseline, const Report& candidate) {

@@ -51,6 +51,22 @@ TEST(Table, LeavesOutWhatWasNotMeasured) {
   EXPECT_THAT(table, Not(HasSubstr("cached prompt tokens")));
 }
 
+TEST(Table, ShowsMeanAndPercentilesGoodputPauseAndClient) {
+  Report report = run_called("run");
+  report.ttft.mean_ms = 77;
+  report.ttft.p95_ms = 250;
+  report.pause = {.count = 5, .p50_ms = 20, .p99_ms = 30, .max_ms = 412};
+  report.goodput = Goodput{.requests = 190, .share = 0.95, .requests_per_s = 9.5};
+  report.client = ClientShare{.cpu = 0.25, .waiting = 0.01};
+  const auto table = render_table({&report, 1});
+  EXPECT_THAT(line_of(table, "TTFT mean"), EndsWith("77.0 ms"));
+  EXPECT_THAT(line_of(table, "TTFT p95"), EndsWith("250.0 ms"));
+  EXPECT_THAT(line_of(table, "largest pause max"), EndsWith("412.0 ms"));
+  EXPECT_THAT(line_of(table, "goodput"), EndsWith("9.5 /s"));
+  EXPECT_THAT(line_of(table, "  within limits"), EndsWith("95.0 %"));
+  EXPECT_THAT(line_of(table, "client CPU"), EndsWith("25.0 %"));
+}
+
 TEST(Table, ShowsRatiosToTheFirstColumn) {
   Report reports[] = {run_called("round-robin"), run_called("prefix-cache")};
   reports[1].ttft_repeat.p90_ms = 50;

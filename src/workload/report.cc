@@ -23,6 +23,7 @@ Quantiles quantiles_of(std::vector<base::Nanos> values) {
           .mean_ms = sum_ms / static_cast<double>(values.size()),
           .p50_ms = rank_ms(values, 0.5),
           .p90_ms = rank_ms(values, 0.9),
+          .p95_ms = rank_ms(values, 0.95),
           .p99_ms = rank_ms(values, 0.99),
           .max_ms = base::to_ms(values.back())};
 }
@@ -32,6 +33,7 @@ Quantiles quantiles_of(const Histogram& values) {
           .mean_ms = base::to_ms(values.mean()),
           .p50_ms = base::to_ms(values.quantile(0.5)),
           .p90_ms = base::to_ms(values.quantile(0.9)),
+          .p95_ms = base::to_ms(values.quantile(0.95)),
           .p99_ms = base::to_ms(values.quantile(0.99)),
           .max_ms = base::to_ms(values.max())};
 }
@@ -102,20 +104,43 @@ void measure_latencies(Report& report, const std::vector<Sample>& samples,
   std::vector<base::Nanos> ttft;
   std::vector<base::Nanos> first;
   std::vector<base::Nanos> repeat;
+  std::vector<base::Nanos> pause;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Sample& sample = samples[i];
     if (sample.outcome != Outcome::kOk) continue;
     whole.push_back(sample.whole);
     if (sample.first_token <= base::Nanos(0)) continue;
     ttft.push_back(sample.first_token);
+    if (sample.last_token > sample.first_token) pause.push_back(sample.pause_max);
     if (sample.prefix != kNoPrefix) {
       (visits[i].repeat ? repeat : first).push_back(sample.first_token);
     }
   }
   report.whole = quantiles_of(std::move(whole));
   report.ttft = quantiles_of(std::move(ttft));
+  report.pause = quantiles_of(std::move(pause));
   report.ttft_first = quantiles_of(std::move(first));
   report.ttft_repeat = quantiles_of(std::move(repeat));
+}
+
+void measure_goodput(Report& report, const std::vector<Sample>& samples, const Limits& limits) {
+  if (!limits.any()) return;
+  Goodput goodput{.limits = limits};
+  for (const Sample& sample : samples) goodput.requests += keeps(limits, sample) ? 1 : 0;
+  const auto good = static_cast<double>(goodput.requests);
+  if (!samples.empty()) goodput.share = good / static_cast<double>(samples.size());
+  if (report.busy_s > 0) goodput.requests_per_s = good / report.busy_s;
+  report.goodput = goodput;
+}
+
+void measure_client(Report& report, const RunLog& log) {
+  if (!log.client || log.busy <= base::Nanos(0)) return;
+  const auto share = [&](base::Nanos time) {
+    return base::to_seconds(time) / base::to_seconds(log.busy);
+  };
+  report.client = ClientShare{.cpu = share(log.client->cpu),
+                              .waiting = share(log.client->waiting),
+                              .saturated = share(log.client->saturated)};
 }
 
 void write_quantiles(codec::JsonWriter& json, std::string_view key, const Quantiles& q) {
@@ -123,11 +148,9 @@ void write_quantiles(codec::JsonWriter& json, std::string_view key, const Quanti
   json.begin_object();
   json.key("count");
   json.integer(static_cast<int64_t>(q.count));
-  const std::pair<std::string_view, double> fields[] = {{"mean", q.mean_ms},
-                                                        {"p50", q.p50_ms},
-                                                        {"p90", q.p90_ms},
-                                                        {"p99", q.p99_ms},
-                                                        {"max", q.max_ms}};
+  const std::pair<std::string_view, double> fields[] = {{"mean", q.mean_ms}, {"p50", q.p50_ms},
+                                                        {"p90", q.p90_ms},   {"p95", q.p95_ms},
+                                                        {"p99", q.p99_ms},   {"max", q.max_ms}};
   for (const auto& [name, value] : fields) {
     json.key(name);
     json.number(value);
@@ -140,6 +163,39 @@ void write_optional(codec::JsonWriter& json, std::string_view key, std::optional
   value ? json.number(*value) : json.null();
 }
 
+void write_goodput(codec::JsonWriter& json, const std::optional<Goodput>& goodput) {
+  json.key("goodput");
+  if (!goodput) {
+    json.null();
+    return;
+  }
+  const auto limit_ms = [](const std::optional<base::Nanos>& limit) -> std::optional<double> {
+    if (!limit) return std::nullopt;
+    return base::to_ms(*limit);
+  };
+  json.begin_object();
+  write_optional(json, "ttft_limit_ms", limit_ms(goodput->limits.ttft));
+  write_optional(json, "itl_limit_ms", limit_ms(goodput->limits.itl));
+  json.key("requests").unsigned_integer(goodput->requests);
+  json.key("share").number(goodput->share);
+  json.key("requests_per_s").number(goodput->requests_per_s);
+  json.end_object();
+}
+
+void write_client(codec::JsonWriter& json, const std::optional<ClientShare>& client) {
+  json.key("client");
+  if (!client) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  json.key("cpu_share").number(client->cpu);
+  json.key("waiting_share").number(client->waiting);
+  json.key("saturated_share").number(client->saturated);
+  json.key("was_bottleneck").boolean(client->was_bottleneck());
+  json.end_object();
+}
+
 }  // namespace
 
 double Report::share_max() const {
@@ -148,7 +204,7 @@ double Report::share_max() const {
   return most;
 }
 
-Report make_report(std::string label, const RunLog& log) {
+Report make_report(std::string label, const RunLog& log, const Limits& limits) {
   Report report;
   report.label = std::move(label);
   report.requests = log.samples.size();
@@ -177,6 +233,9 @@ Report make_report(std::string label, const RunLog& log) {
     report.requests_per_s = static_cast<double>(report.requests - report.errors) / report.busy_s;
     report.output_tokens_per_s = static_cast<double>(report.output_tokens) / report.busy_s;
   }
+  measure_goodput(report, log.samples, limits);
+  measure_client(report, log);
+  report.curves = make_curves(log);
   return report;
 }
 
@@ -204,7 +263,10 @@ void write_json(codec::JsonWriter& json, const Report& report) {
   write_quantiles(json, "ttft_first_visit_ms", report.ttft_first);
   write_quantiles(json, "ttft_repeat_ms", report.ttft_repeat);
   write_quantiles(json, "itl_ms", report.gap);
+  write_quantiles(json, "pause_max_ms", report.pause);
   write_quantiles(json, "end_to_end_ms", report.whole);
+  write_goodput(json, report.goodput);
+  write_client(json, report.client);
   count("repeats", report.repeats);
   write_optional(json, "repeats_warm", report.repeats_warm);
   json.key("replicas");

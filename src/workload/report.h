@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "codec/json.h"
+#include "workload/curves.h"
+#include "workload/goodput.h"
 #include "workload/samples.h"
 
 namespace fairlead::workload {
@@ -22,8 +24,28 @@ struct Quantiles {
   double mean_ms = 0;
   double p50_ms = 0;
   double p90_ms = 0;
+  double p95_ms = 0;
   double p99_ms = 0;
   double max_ms = 0;
+};
+
+// Of the answers that kept the limits.
+struct Goodput {
+  Limits limits;
+  uint64_t requests = 0;
+  double share = 0;  // of all requests: a failed one is not good
+  double requests_per_s = 0;
+};
+
+// The client as a share of one core over the time in which requests were under way.
+struct ClientShare {
+  // Above this the times in a report are partly the client's own.
+  static constexpr double kSaturatedMax = 0.05;
+
+  double cpu = 0;
+  double waiting = 0;    // for a core that something else had
+  double saturated = 0;  // of the time: had no core to spare
+  bool was_bottleneck() const { return saturated > kSaturatedMax; }
 };
 
 struct ReplicaShare {
@@ -49,15 +71,19 @@ struct Report {
   Quantiles ttft_first;   // first visits of a prefix
   Quantiles ttft_repeat;  // later ones
   Quantiles gap;          // between tokens
+  Quantiles pause;        // the longest gap of each answer; its maximum is that of the run
   Quantiles whole;
+  std::optional<Goodput> goodput;  // where limits are given
+  std::optional<ClientShare> client;
   uint64_t repeats = 0;
   std::optional<double> repeats_warm;  // share; absent where replicas are not told apart
   std::vector<ReplicaShare> replicas;  // by name
+  Curves curves;                       // for plots; not in the JSON
 
   double share_max() const;
 };
 
-Report make_report(std::string label, const RunLog& log);
+Report make_report(std::string label, const RunLog& log, const Limits& limits = {});
 
 // One JSON object; absent values are null.
 void write_json(codec::JsonWriter& json, const Report& report);

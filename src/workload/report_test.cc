@@ -42,9 +42,66 @@ TEST(Report, TakesNearestRanks) {
   EXPECT_EQ(report.ttft.count, 10U);
   EXPECT_DOUBLE_EQ(report.ttft.p50_ms, 5);
   EXPECT_DOUBLE_EQ(report.ttft.p90_ms, 9);
+  EXPECT_DOUBLE_EQ(report.ttft.p95_ms, 10);
   EXPECT_DOUBLE_EQ(report.ttft.p99_ms, 10);
   EXPECT_DOUBLE_EQ(report.ttft.max_ms, 10);
   EXPECT_DOUBLE_EQ(report.ttft.mean_ms, 5.5);
+}
+
+TEST(Report, SeparatesThe95thOfAHundredFromItsNeighbours) {
+  RunLog log;
+  for (int i = 1; i <= 100; ++i) {
+    log.samples.push_back(answered(kNoPrefix, kNoReplica, 0ns, Nanos(i * 1ms)));
+    log.gaps.add(i * 1ms);
+  }
+  const Report report = make_report("hundred", log);
+  EXPECT_DOUBLE_EQ(report.ttft.p95_ms, 95);
+  EXPECT_NEAR(report.gap.p95_ms, 95, 95 * 0.004);
+  EXPECT_NEAR(report.gap.mean_ms, 50.5, 0.01);
+}
+
+TEST(Report, KeepsTheLargestPauseOfEachAnswer) {
+  RunLog log;
+  for (const Nanos pause : {20ms, 400ms, 30ms}) {
+    Sample sample = answered(kNoPrefix, kNoReplica, 0ns);
+    sample.last_token = sample.first_token + 500ms;
+    sample.pause_max = pause;
+    log.samples.push_back(sample);
+  }
+  log.samples.push_back(answered(kNoPrefix, kNoReplica, 0ns));  // a single token: no pause
+  const Report report = make_report("run", log);
+  EXPECT_EQ(report.pause.count, 3U);
+  EXPECT_DOUBLE_EQ(report.pause.p50_ms, 30);
+  EXPECT_DOUBLE_EQ(report.pause.max_ms, 400);
+}
+
+TEST(Report, CountsGoodputOfAllRequestsNotOnlyOfThoseAnswered) {
+  RunLog log;
+  log.busy = 2s;
+  for (const Nanos first : {100ms, 500ms, 501ms}) {
+    log.samples.push_back(answered(kNoPrefix, kNoReplica, 0ns, first));
+  }
+  log.samples.push_back(log.samples[0]);
+  log.samples.back().outcome = Outcome::kReset;
+  EXPECT_FALSE(make_report("no limits", log).goodput.has_value());
+  const Report report = make_report("run", log, {.ttft = 500ms});
+  ASSERT_TRUE(report.goodput.has_value());
+  EXPECT_EQ(report.goodput->requests, 2U);
+  EXPECT_DOUBLE_EQ(report.goodput->share, 0.5);
+  EXPECT_DOUBLE_EQ(report.goodput->requests_per_s, 1);
+}
+
+TEST(Report, TellsWhetherTheClientWasTheBottleneck) {
+  RunLog log;
+  log.busy = 10s;
+  EXPECT_FALSE(make_report("unmeasured", log).client.has_value());
+  log.client = ClientUse{.cpu = 3s, .waiting = 1s, .saturated = 500ms};
+  const auto at_bound = make_report("run", log).client.value();
+  EXPECT_DOUBLE_EQ(at_bound.cpu, 0.3);
+  EXPECT_DOUBLE_EQ(at_bound.waiting, 0.1);
+  EXPECT_FALSE(at_bound.was_bottleneck());
+  log.client->saturated += 1ms;
+  EXPECT_TRUE(make_report("run", log).client->was_bottleneck());
 }
 
 TEST(Report, CountsARepeatAsWarmOnAnyReplicaThatServedItsPrefix) {
@@ -184,9 +241,10 @@ TEST(Report, WritesJsonThatReadsBack) {
   log.busy = 4s;
   log.samples = {answered(1, log.replica_index("a:1"), 0ms), answered(1, 0, 1ms, 30ms)};
   log.gaps.add(2ms);
+  log.client = ClientUse{.cpu = 1s, .waiting = 0s, .saturated = 0s};
   std::string text;
   codec::JsonWriter json(text);
-  write_json(json, make_report("with \"quotes\"", log));
+  write_json(json, make_report("with \"quotes\"", log, {.ttft = 20ms}));
   const auto parsed = codec::parse_json(text);
   ASSERT_TRUE(parsed.ok()) << text;
   EXPECT_EQ(parsed->find("label")->as_string(), "with \"quotes\"");
@@ -195,6 +253,10 @@ TEST(Report, WritesJsonThatReadsBack) {
   EXPECT_DOUBLE_EQ(parsed->find("repeats_warm")->as_double(), 1);
   EXPECT_DOUBLE_EQ(parsed->find("ttft_repeat_ms")->find("p90")->as_double(), 30);
   EXPECT_EQ(parsed->find("itl_ms")->find("count")->as_int(), 1);
+  EXPECT_DOUBLE_EQ(parsed->find("goodput")->find("share")->as_double(), 0.5);
+  EXPECT_DOUBLE_EQ(parsed->find("goodput")->find("ttft_limit_ms")->as_double(), 20);
+  EXPECT_TRUE(parsed->find("goodput")->find("itl_limit_ms")->is_null());
+  EXPECT_DOUBLE_EQ(parsed->find("client")->find("cpu_share")->as_double(), 0.25);
   EXPECT_EQ(parsed->find("replicas")->items()[0].find("name")->as_string(), "a:1");
 }
 

@@ -1,0 +1,20 @@
+// Texts of a wanted size from a seed: short English words, about four bytes a token, that need no
+// JSON escaping. Texts of different seeds differ within their first 16 bytes. Pure.
+//
+//   make_text(prompt, "Question", seed, 24);  // "00000000075bcd15 Question: the cache keeps ..."
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fairlead::workload {
+
+inline constexpr size_t kBytesPerToken = 4;
+
+// Replaces `out`. The head (the seed and the label) is there even where `tokens` are fewer.
+void make_text(std::string& out, std::string_view label, uint64_t seed, uint32_t tokens);
+void append_text(std::string& out, std::string_view label, uint64_t seed, uint32_t tokens);
+
+}  // namespace fairlead::workload
