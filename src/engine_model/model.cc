@@ -21,7 +21,8 @@ EngineModel::EngineModel(const ModelConfig& config, const Profile& profile, Toke
     : config_(config),
       profile_(profile),
       source_(source),
-      pool_(config.num_gpu_blocks, config.record_events ? &events_ : nullptr) {
+      pool_(config.num_gpu_blocks, config.record_events ? &events_ : nullptr),
+      seats_(config.max_loras) {
   CHECK(config.block_size > 0 && config.max_num_seqs > 0 && config.max_num_batched_tokens > 0,
         "an engine without blocks, seats or budget");
   running_.reserve(config.max_num_seqs);
@@ -30,9 +31,15 @@ EngineModel::EngineModel(const ModelConfig& config, const Profile& profile, Toke
 }
 
 base::Result<RequestId> EngineModel::add(Request request, base::TimePoint now) {
-  const uint64_t total = request.prompt.size() + uint64_t{request.output_tokens_max};
+  const uint32_t output_max = request.pooling ? 0 : request.output_tokens_max;
+  const uint64_t total = request.prompt.size() + uint64_t{output_max};
   if (request.prompt.empty()) return base::invalid_argument("the prompt has no tokens");
-  if (request.output_tokens_max == 0) return base::invalid_argument("no output tokens wanted");
+  if (output_max == 0 && !request.pooling) {
+    return base::invalid_argument("no output tokens wanted");
+  }
+  if (request.adapter != 0 && config_.max_loras == 0) {
+    return base::invalid_argument("an adapter, but no seats for adapters");
+  }
   if (const uint64_t room = uint64_t{pool_.usable()} * config_.block_size; total > room) {
     return base::invalid_argument(
         fmt::format("{} tokens of prompt and output, the KV cache holds {}", total, room));
@@ -50,7 +57,9 @@ base::Result<RequestId> EngineModel::add(Request request, base::TimePoint now) {
   Slot& slot = slots_[index];
   free_slots_ = slot.next;
   slot.aborted = false;
-  slot.output_tokens_max = request.output_tokens_max;
+  slot.output_tokens_max = output_max;
+  slot.pooling = request.pooling;
+  slot.adapter = request.adapter;
   slot.computed = slot.scheduled = slot.cached_blocks = 0;
   slot.user = request.user;
   slot.cache_seed = request.cache_seed;
@@ -75,6 +84,7 @@ void EngineModel::abort(RequestId id) {
   } else if (slot.state == State::kRunning) {
     slot.aborted = true;
     ++aborted_running_;
+    if (!in_step_) drop_aborted();
   }
 }
 
@@ -114,12 +124,16 @@ void EngineModel::schedule_running(StepPlan& plan, StepWork& work, uint32_t& bud
 
 void EngineModel::schedule_waiting(StepPlan& plan, StepWork& work, uint32_t& budget,
                                    base::TimePoint now) {
-  while (waiting_head_ != kNoSlot && budget > 0 && running_.size() < config_.max_num_seqs) {
-    const uint32_t index = waiting_head_;
+  uint32_t next = waiting_head_;
+  while (next != kNoSlot && budget > 0 && running_.size() < config_.max_num_seqs) {
+    const uint32_t index = next;
     Slot& slot = slots_[index];
+    next = slot.next;
+    if (!seats_.may_run(slot.adapter)) continue;
     if (!admit(slot, budget)) return;
     unqueue(index);
     slot.state = State::kRunning;
+    seats_.starts(slot.adapter);
     running_.push_back(index);
     if (slot.stats.preemptions == 0) slot.stats.scheduled = now;
     account(slot, plan, work, budget);
@@ -195,6 +209,7 @@ void EngineModel::preempt_youngest() {
   slot.computed = slot.scheduled = slot.cached_blocks = 0;
   ++slot.stats.preemptions;
   ++counters_.preemptions;
+  seats_.ends(slot.adapter);
   queue_front(index);
 }
 
@@ -228,7 +243,11 @@ std::span<const Output> EngineModel::finish_step(base::TimePoint now) {
       continue;
     }
     if (sampled) {
-      produce(slot, now);
+      if (slot.pooling) {
+        finish_pooling(slot, now);
+      } else {
+        produce(slot, now);
+      }
       if (outputs_.back().finish != Finish::kNone) {
         finished_.push_back(index);
         continue;
@@ -243,24 +262,34 @@ std::span<const Output> EngineModel::finish_step(base::TimePoint now) {
   return outputs_;
 }
 
-void EngineModel::produce(Slot& slot, base::TimePoint now) {
-  const TokenSource::Next next = source_.next_token(slot.user);
+Output& EngineModel::add_output(Slot& slot, base::TimePoint now) {
   RequestStats& stats = slot.stats;
-  if (stats.output_tokens++ == 0) {
+  if (stats.output_tokens == 0) {
     stats.first_token = now;
     counters_.prompt_tokens += stats.prompt_tokens;
     counters_.prompt_tokens_cached += stats.cached_tokens;
   }
   stats.last_token = now;
-  ++counters_.output_tokens;
-  slot.tokens.push_back(next.token);
   Output& out = outputs_.emplace_back();
   out.user = slot.user;
-  out.token = next.token;
   out.stats = &stats;
+  return out;
+}
+
+void EngineModel::finish_pooling(Slot& slot, base::TimePoint now) {
+  add_output(slot, now).finish = Finish::kStop;
+}
+
+void EngineModel::produce(Slot& slot, base::TimePoint now) {
+  const TokenSource::Next next = source_.next_token(slot.user);
+  Output& out = add_output(slot, now);
+  ++slot.stats.output_tokens;
+  ++counters_.output_tokens;
+  slot.tokens.push_back(next.token);
+  out.token = next.token;
   if (next.stop) {
     out.finish = Finish::kStop;
-  } else if (stats.output_tokens == slot.output_tokens_max) {
+  } else if (slot.stats.output_tokens == slot.output_tokens_max) {
     out.finish = Finish::kLength;
   } else if (config_.enable_prefix_caching) {
     extend_hashes(slot);
@@ -299,6 +328,7 @@ void EngineModel::queue_back(uint32_t index) {
   (waiting_tail_ == kNoSlot ? waiting_head_ : slots_[waiting_tail_].next) = index;
   waiting_tail_ = index;
   ++waiting_count_;
+  seats_.waits(slot.adapter);
 }
 
 void EngineModel::queue_front(uint32_t index) {
@@ -309,6 +339,7 @@ void EngineModel::queue_front(uint32_t index) {
   (waiting_head_ == kNoSlot ? waiting_tail_ : slots_[waiting_head_].previous) = index;
   waiting_head_ = index;
   ++waiting_count_;
+  seats_.waits(slot.adapter);
 }
 
 void EngineModel::unqueue(uint32_t index) {
@@ -320,6 +351,11 @@ void EngineModel::unqueue(uint32_t index) {
 
 void EngineModel::free_slot(uint32_t index) {
   Slot& slot = slots_[index];
+  if (slot.state == State::kRunning) {
+    seats_.ends(slot.adapter);
+  } else {
+    seats_.leaves(slot.adapter);
+  }
   pool_.release_all(slot.blocks);
   slot.blocks.clear();
   slot.tokens = {};  // came with the request, may be large
@@ -333,6 +369,7 @@ Load EngineModel::load() const {
   Load load;
   load.running = static_cast<uint32_t>(running_.size());
   load.waiting = waiting_count_;
+  load.deferred = seats_.deferred();
   load.blocks_used = pool_.used_count();
   load.kv_cache_usage = static_cast<double>(load.blocks_used) / pool_.usable();
   return load;

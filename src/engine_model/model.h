@@ -13,10 +13,10 @@
 //
 // The schedule is vLLM V1's: running requests first, in order of arrival, one token each or the
 // next chunk of their prompt; then waiting ones, first come first served, while budget, seats
-// (max_num_seqs) and blocks last. When blocks run out the youngest running request gives up its
-// own, goes back to the head of the queue and computes everything again (from the prefix cache
-// where it still can). A request that could not run alone is refused by add(), so there is always
-// progress.
+// (max_num_seqs) and blocks last; one whose adapter has no seat lets others pass. When blocks run
+// out the youngest running request gives up its own, goes back to the head of the queue and
+// computes everything again (from the prefix cache where it still can). A request that could not
+// run alone is refused by add(), so there is always progress.
 //
 // In steady state a step allocates nothing: buffers grow to the largest request and batch seen.
 #pragma once
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine_model/adapter_seats.h"
 #include "engine_model/block_pool.h"
 #include "engine_model/event_log.h"
 #include "engine_model/profile.h"
@@ -42,8 +43,8 @@ class EngineModel {
 
   // Queues a request; kInvalidArgument where it could never run.
   base::Result<RequestId> add(Request request, base::TimePoint now);
-  // The request produces no more output; its seat and blocks are free from the next step on. Does
-  // nothing when the request is gone.
+  // The request produces no more output; its seat and blocks are free at once, or within a step
+  // when that ends. Does nothing when the request is gone.
   void abort(RequestId id);
 
   bool has_work() const { return !running_.empty() || waiting_count_ != 0; }
@@ -75,6 +76,8 @@ class EngineModel {
     uint32_t next = kNoSlot;  // waiting queue or list of free slots
     uint32_t previous = kNoSlot;
     uint32_t output_tokens_max = 0;
+    bool pooling = false;
+    uint32_t adapter = 0;
     uint32_t computed = 0;       // tokens whose KV is there
     uint32_t scheduled = 0;      // tokens in the current step
     uint32_t cached_blocks = 0;  // leading blocks that the pool knows by hash
@@ -104,12 +107,15 @@ class EngineModel {
   void preempt_youngest();
   void account(const Slot& slot, StepPlan& plan, StepWork& work, uint32_t& budget) const;
   void produce(Slot& slot, base::TimePoint now);
+  void finish_pooling(Slot& slot, base::TimePoint now);
+  Output& add_output(Slot& slot, base::TimePoint now);
 
   const ModelConfig config_;
   const Profile& profile_;
   TokenSource& source_;
   EventLog events_;
   BlockPool pool_;
+  AdapterSeats seats_;
   double speed_ = 1;
   bool in_step_ = false;
 

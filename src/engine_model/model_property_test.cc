@@ -39,6 +39,7 @@ World make_world(base::Random& random) {
   world.config.max_num_batched_tokens = static_cast<uint32_t>(1 + random.below(20));
   world.config.enable_prefix_caching = random.below(5) != 0;
   world.config.record_events = random.below(2) == 0;
+  world.config.max_loras = static_cast<uint32_t>(random.below(3));
   const uint64_t room = uint64_t{world.config.num_gpu_blocks - 1} * world.config.block_size;
   for (uint64_t user = 0; user < 40; ++user) {
     Request request;
@@ -53,6 +54,8 @@ World make_world(base::Random& random) {
           static_cast<Token>(i < common ? base::mix64(family * 100 + i) % 50 : random.below(50)));
     }
     request.output_tokens_max = static_cast<uint32_t>(1 + random.below(room - length));
+    request.pooling = random.below(6) == 0;
+    if (world.config.max_loras > 0) request.adapter = static_cast<uint32_t>(random.below(4));
     world.requests.push_back(std::move(request));
   }
   return world;
@@ -107,11 +110,11 @@ Trace play(uint64_t seed) {
     now += plan.duration;
     for (const Output& out : model.finish_step(now)) {
       EXPECT_TRUE(live.contains(out.user)) << "a token for an aborted request, seed " << seed;
-      ++produced[out.user];
+      const Request& request = world.requests[out.user];
+      if (!request.pooling) ++produced[out.user];
       trace.words.insert(trace.words.end(), {out.user, out.token, uint64_t(out.finish),
                                              uint64_t(now.time_since_epoch().count())});
       if (out.finish == Finish::kNone) continue;
-      const Request& request = world.requests[out.user];
       EXPECT_EQ(out.stats->output_tokens, produced[out.user]);
       EXPECT_LT(out.stats->cached_tokens, request.prompt.size());
       EXPECT_EQ(out.stats->cached_tokens % world.config.block_size, 0u);
@@ -135,6 +138,7 @@ Trace play(uint64_t seed) {
   EXPECT_TRUE(live.empty()) << "seed " << seed;
   EXPECT_EQ(model.load().blocks_used, 0u) << "seed " << seed;
   EXPECT_EQ(model.load().waiting, 0u);
+  EXPECT_EQ(model.load().deferred, 0u);
   EXPECT_TRUE(model.reset_prefix_cache());
   return trace;
 }

@@ -154,6 +154,76 @@ TEST_F(ModelTest, RefusesWhatCouldNeverRun) {
   drain();
 }
 
+TEST_F(ModelTest, AnAbortBetweenStepsFreesAtOnce) {
+  const RequestId id = add(range(0, 100), 10);
+  step();
+  EXPECT_GT(model().load().blocks_used, 0u);
+  model().abort(id);
+  EXPECT_EQ(model().load().blocks_used, 0u);
+  EXPECT_FALSE(model().has_work());
+  EXPECT_EQ(model().plan_step(now_).requests, 0u);
+  EXPECT_FALSE(model().in_step());
+}
+
+TEST_F(ModelTest, APoolingRequestEndsWithItsPrompt) {
+  config_.max_num_batched_tokens = 32;
+  const uint32_t room = 39 * 16;
+  const auto pool = [&](std::vector<Token> prompt) {
+    return model().add({.prompt = std::move(prompt), .pooling = true, .user = 1}, now_).ok();
+  };
+  EXPECT_FALSE(pool(range(0, room + 1)));
+  ASSERT_TRUE(pool(range(0, 40)));
+  step();
+  EXPECT_TRUE(outputs_.empty());
+  step();
+  ASSERT_EQ(outputs_.size(), 1u);
+  EXPECT_EQ(outputs_[0].finish, Finish::kStop);
+  EXPECT_EQ(stats_[1].output_tokens, 0u);
+  EXPECT_EQ(stats_[1].first_token, now_);
+  EXPECT_FALSE(model().has_work());
+  EXPECT_EQ(model().counters().prompt_tokens, 40u);
+  EXPECT_EQ(model().counters().output_tokens, 0u);
+  EXPECT_TRUE(source_.produced.empty());
+  ASSERT_TRUE(pool(range(0, room)));
+  drain();
+  EXPECT_EQ(stats_[1].cached_tokens, 32u) << "its blocks are cached as those of other prompts";
+}
+
+TEST_F(ModelTest, AnAdapterWithoutASeatLetsOthersPass) {
+  config_.max_loras = 1;
+  const auto use = [&](uint32_t adapter, uint64_t user, uint32_t output) {
+    ASSERT_TRUE(model()
+                    .add({.prompt = range(0, 8),
+                          .output_tokens_max = output,
+                          .adapter = adapter,
+                          .cache_seed = adapter,
+                          .user = user},
+                         now_)
+                    .ok());
+  };
+  use(1, 11, 3);
+  use(2, 12, 1);
+  use(0, 13, 1);
+  use(1, 14, 1);
+  step();
+  EXPECT_EQ(model().load().waiting, 1u);
+  EXPECT_EQ(model().load().deferred, 1u);
+  ASSERT_EQ(outputs_.size(), 3u);
+  EXPECT_EQ(outputs_[1].user, 13u);
+  EXPECT_EQ(outputs_[2].user, 14u);
+  step();
+  step();
+  EXPECT_EQ(stats_.count(12), 0u);
+  step();
+  EXPECT_EQ(stats_.count(12), 1u);
+  EXPECT_FALSE(model().has_work());
+}
+
+TEST_F(ModelTest, RefusesAdaptersWithoutSeats) {
+  EXPECT_FALSE(
+      model().add({.prompt = range(0, 8), .output_tokens_max = 1, .adapter = 1}, now_).ok());
+}
+
 TEST_F(ModelTest, ComputesTheLastBlockOfAFullyCachedPromptAgain) {
   EXPECT_EQ(run(range(0, 64), 1), 0u);
   EXPECT_EQ(run(range(0, 64), 1), 48u);
@@ -236,16 +306,6 @@ TEST_F(ModelTest, AbortsAWaitingRequestAtOnceAndForgetsItsName) {
   drain();
   EXPECT_EQ(stats_.count(2), 0u);
   EXPECT_EQ(stats_[3].output_tokens, 3u);
-}
-
-TEST_F(ModelTest, PlansAnEmptyStepWhenOnlyAbortedRequestsAreLeft) {
-  const RequestId id = add(range(0, 40), 3);
-  step();
-  model().abort(id);
-  EXPECT_TRUE(model().has_work());
-  EXPECT_EQ(model().plan_step(now_).requests, 0u);
-  EXPECT_FALSE(model().in_step());
-  EXPECT_FALSE(model().has_work());
 }
 
 TEST_F(ModelTest, TimesTheRequest) {

@@ -10,7 +10,8 @@ using Kind = PublishedFigure::Kind;
 
 // Shapes from the models' published configurations: Qwen3-0.6B has 28 layers, 16 heads and 8 KV
 // heads of 128, 0.44 G parameters beside the embedding, 0.596 G with it; Llama-3.1-8B has 32
-// layers, 32 heads and 8 KV heads of 128, 8.03 G parameters. Both in bfloat16.
+// layers, 32 heads and 8 KV heads of 128, 8.03 G parameters; Llama-3.1-70B 80 layers, 64 heads and
+// 8 KV heads of 128, 70.55 G parameters. All in bfloat16.
 
 Profile rtx3060_qwen3() {
   const std::string report = "Kthena and Volcano on one RTX 3060 12 GiB, Qwen3-0.6B, vLLM: ";
@@ -113,6 +114,64 @@ Profile h100_8b() {
   return p;
 }
 
+Profile h100x4_70b() {
+  const std::string report =
+      "llm-d-kv-cache-manager, benchmarking/37-capacity/README.md (Llama-3.1-70B, vLLM, 4 pods of "
+      "4 H100 each, shared prefixes of 8,000 tokens, 1,000 of each prompt its own, 1,000 out, "
+      "precise-prefix-cache): mean ITL at ";
+  const std::string coefficients =
+      "inference-sim, defaults.yaml (Llama-3.3-70B, H100, tensor parallelism 4, vLLM 0.8.4): a "
+      "step of 12,601 us + 76.42 us a prompt token, ";
+  Profile p;
+  p.name = "h100x4-70b";
+  p.about =
+      "Llama-3.1-70B (or 3.3) in bfloat16 on four H100 80 GB with tensor parallelism 4, fitted to "
+      "two publications of vLLM measurements: intervals of llm-d's benchmark, where the streams a "
+      "pod had follow from its published rate of output times the interval, and the step times of "
+      "inference-sim's published fit. The rates, 0.44 of the devices' compute and 0.92 of their "
+      "bandwidth, contain what tensor parallelism costs. The report's times to first token (about "
+      "250 ms) are those of gateway, tokenizing and prefill together and are not fitted; its KV "
+      "cache of 461,376 tokens a pod is taken as it stands.";
+  p.weights = base::Bytes(141'100'000'000);
+  p.kv_cache = base::Bytes(151'183'687'680);
+  p.kv_per_token = base::Bytes(327'680);
+  p.flops_per_token = 141.1e9;
+  p.flops_per_token_and_context = 4.0 * 80 * 64 * 128;
+  p.flops_per_second = 1'750e12;
+  p.bytes_per_second = 12.3e12;  // 0.92 of four times 3.35 TB/s
+  p.step_overhead = std::chrono::microseconds(300);
+  p.max_model_len = 131'072;
+  p.max_num_seqs = 1024;
+  p.max_num_batched_tokens = 8192;
+  auto itl = [&](double ms, uint32_t streams, const char* what) {
+    p.figures.push_back({.kind = Kind::kInterTokenMs,
+                         .value = ms,
+                         .streams = streams,
+                         .prompt_tokens = 9000,
+                         .cached_tokens = 8000,
+                         .output_tokens = 1000,
+                         .max_num_batched_tokens = 8192,
+                         .source = report + what});
+  };
+  itl(13, 8, "3 requests/s, 2,590 tokens/s");
+  itl(15, 13, "4 requests/s, 3,345 tokens/s");
+  itl(17, 20, "6 requests/s, 4,640 tokens/s");
+  itl(20, 31, "10 requests/s, 6,264 tokens/s");
+  itl(24, 44, "15 requests/s, 7,345 tokens/s");
+  itl(31, 62, "20 requests/s, 8,004 tokens/s");
+  auto prefill = [&](double ms, uint32_t tokens, const char* what) {
+    p.figures.push_back({.kind = Kind::kTtftMeanMs,
+                         .value = ms,
+                         .prompt_tokens = tokens,
+                         .max_num_batched_tokens = 8192,
+                         .source = coefficients + what});
+  };
+  prefill(90.9, 1024, "1,024 tokens");
+  prefill(169.1, 2048, "2,048 tokens");
+  prefill(325.6, 4096, "4,096 tokens");
+  return p;
+}
+
 }  // namespace
 
 base::Nanos step_time(const Profile& p, const StepWork& work) {
@@ -132,7 +191,7 @@ uint32_t num_gpu_blocks(const Profile& p, uint32_t block_size) {
 }
 
 const std::vector<Profile>& builtin_profiles() {
-  static const std::vector<Profile> profiles = {rtx3060_qwen3(), h100_8b()};
+  static const std::vector<Profile> profiles = {rtx3060_qwen3(), h100_8b(), h100x4_70b()};
   return profiles;
 }
 

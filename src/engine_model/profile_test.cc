@@ -25,6 +25,7 @@ TEST(Profile, IsFoundByName) {
   ASSERT_NE(find_profile("rtx3060-qwen3-0.6b"), nullptr);
   ASSERT_NE(find_profile("h100-8b"), nullptr);
   EXPECT_EQ(find_profile("h100-8b")->name, "h100-8b");
+  ASSERT_NE(find_profile("h100x4-70b"), nullptr);
   EXPECT_EQ(find_profile("h100"), nullptr);
 }
 
@@ -50,6 +51,7 @@ TEST(Profile, SizesTheKvCacheByBlocks) {
   const Profile& p = *find_profile("h100-8b");
   EXPECT_EQ(num_gpu_blocks(p, 16), 26'988u);
   EXPECT_EQ(num_gpu_blocks(p, 32), 13'494u);
+  EXPECT_EQ(num_gpu_blocks(*find_profile("h100x4-70b"), 16), 461'376u / 16);
   Profile tiny = p;
   tiny.kv_cache = base::Bytes(0);
   EXPECT_EQ(num_gpu_blocks(tiny, 16), 2u);

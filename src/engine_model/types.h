@@ -20,6 +20,8 @@ struct ModelConfig {
   bool enable_prefix_caching = true;
   // Without it a prompt is computed in one step or not at all.
   bool enable_chunked_prefill = true;
+  // LoRA adapters that requests in a batch may use; 0: requests have none.
+  uint32_t max_loras = 0;
   // Keep what happens to cached blocks in EngineModel::events() until somebody takes it.
   bool record_events = false;
 };
@@ -31,6 +33,10 @@ struct Request {
   std::vector<Token> prompt;
   // The request ends with kLength after so many tokens unless the source stops it before; >= 1.
   uint32_t output_tokens_max = 1;
+  // Nothing is generated: it ends with kStop when its prompt is computed, as embeddings do.
+  bool pooling = false;
+  // Which LoRA adapter it uses; 0: none.
+  uint32_t adapter = 0;
   // Seeds the chain of block hashes: model, adapter and cache_salt, hashed by the caller.
   uint64_t cache_seed = 0;
   // The caller's own name for the request, handed to the TokenSource and back in outputs.
@@ -61,7 +67,7 @@ struct RequestStats {
   uint32_t preemptions = 0;
 };
 
-// One token of one request.
+// One token of one request; of a pooling request its end, without a token.
 struct Output {
   uint64_t user = 0;
   Token token = 0;
@@ -90,6 +96,7 @@ struct Counters {
 struct Load {
   uint32_t running = 0;
   uint32_t waiting = 0;
+  uint32_t deferred = 0;  // of the waiting ones: their adapter has no seat
   uint32_t blocks_used = 0;
   double kv_cache_usage = 0;  // 0 to 1
 };
