@@ -97,6 +97,16 @@ struct CompletionRequest : GenerateRequest {
   std::string suffix;
 };
 
+enum class EmbeddingEncoding : uint8_t { kFloat, kBase64 };
+
+// Without an output there is nothing to sample: sampling.max_tokens is 0, the rest stays unset.
+struct EmbeddingRequest : GenerateRequest {
+  std::variant<std::vector<Prompt>, Conversation> input;
+  EmbeddingEncoding encoding = EmbeddingEncoding::kFloat;
+  std::optional<int64_t> dimensions;
+  std::string unsupported_part;  // as in ChatRequest
+};
+
 struct TokenizeRequest {
   std::string model;
   std::variant<std::string, Conversation> input;
@@ -112,6 +122,7 @@ struct DetokenizeRequest {
 // First: the body by itself.
 Refusal parse_chat(std::string_view body, ChatRequest& out);
 Refusal parse_completion(std::string_view body, CompletionRequest& out);
+Refusal parse_embedding(std::string_view body, EmbeddingRequest& out);
 Refusal parse_tokenize(std::string_view body, TokenizeRequest& out);
 Refusal parse_detokenize(std::string_view body, DetokenizeRequest& out);
 
@@ -122,6 +133,10 @@ struct EngineLimits {
   int64_t max_logprobs = 20;
   TokenId vocabulary = 0;
   bool auto_tool_choice = false;  // --enable-auto-tool-choice and --tool-call-parser
+  // Of embeddings: how many numbers one has, and what --hf-overrides says of shorter ones.
+  int64_t embedding_size = 0;
+  bool is_matryoshka = false;
+  std::vector<int64_t> matryoshka_dimensions;  // empty: any
 };
 
 // Second: 404 for a model that is not served.
@@ -129,6 +144,7 @@ Refusal check_model(std::string_view model, const EngineLimits& limits);
 // Third, before the prompt is rendered and tokenized.
 Refusal check_chat(const ChatRequest& request, const EngineLimits& limits);
 Refusal check_completion(const CompletionRequest& request, const EngineLimits& limits);
+Refusal check_embedding(const EmbeddingRequest& request, const EngineLimits& limits);
 // Fourth, for each prompt: cuts it down to truncate_prompt_tokens, then checks its length and its
 // ids.
 Refusal check_prompt(const GenerateRequest& request, const EngineLimits& limits,

@@ -38,6 +38,17 @@ Refusal check_output(const GenerateRequest& request, const EngineLimits& limits)
       request.max_tokens_field, std::to_string(asked));
 }
 
+ApiError empty_conversation() {
+  return engine_error(400,
+                      "Cannot apply chat template to an empty conversation. Provide at least one "
+                      "message.");
+}
+
+ApiError unsupported_part(const EngineLimits& limits, std::string_view part) {
+  return engine_error(400, fmt::format("{} is not a multimodal model: it takes no part of type {}",
+                                       limits.served_names.front(), part));
+}
+
 Refusal check_penalties(const Sampling& sampling) {
   const auto outside = [](double value) { return !(value >= -2 && value <= 2); };
   if (outside(sampling.presence_penalty)) {
@@ -125,14 +136,10 @@ Refusal check_chat(const ChatRequest& request, const EngineLimits& limits) {
   }
   if (auto refusal = check_output(request, limits)) return refusal;
   if (!request.unsupported_part.empty()) {
-    return engine_error(400,
-                        fmt::format("{} is not a multimodal model: it takes no part of type {}",
-                                    limits.served_names.front(), request.unsupported_part));
+    return unsupported_part(limits, request.unsupported_part);
   }
   if (conversation.messages.empty()) {
-    return engine_error(400,
-                        "Cannot apply chat template to an empty conversation. Provide at least one "
-                        "message.");
+    return empty_conversation();
   }
   if (conversation.continue_final_message && conversation.add_generation_prompt) {
     return engine_error(
@@ -149,6 +156,43 @@ Refusal check_completion(const CompletionRequest& request, const EngineLimits& l
   if (!request.suffix.empty()) return engine_error(400, "suffix is not currently supported");
   if (auto refusal = check_output(request, limits)) return refusal;
   if (request.prompts.empty()) return engine_error(400, "please provide at least one prompt");
+  return std::nullopt;
+}
+
+Refusal check_embedding(const EmbeddingRequest& request, const EngineLimits& limits) {
+  const std::string& model = limits.served_names.front();
+  if (request.dimensions) {
+    const auto& shorter = limits.matryoshka_dimensions;
+    if (!limits.is_matryoshka) {
+      return engine_error(400, fmt::format("Model \"{}\" does not support matryoshka "
+                                           "representation, changing output dimensions will lead "
+                                           "to poor results.",
+                                           model));
+    }
+    if (!shorter.empty() &&
+        std::find(shorter.begin(), shorter.end(), *request.dimensions) == shorter.end()) {
+      return engine_error(
+          400,
+          fmt::format("Model \"{}\" only supports [{}] matryoshka dimensions, use other output "
+                      "dimensions will lead to poor results.",
+                      model, fmt::join(shorter, ", ")));
+    }
+    if (*request.dimensions < 1) return engine_error(400, "Dimensions must be greater than 0");
+    if (*request.dimensions > limits.embedding_size) {
+      return engine_error(400, fmt::format("Dimensions must be at most {}, got {}",
+                                           limits.embedding_size, *request.dimensions));
+    }
+  }
+  if (!request.unsupported_part.empty()) {
+    return unsupported_part(limits, request.unsupported_part);
+  }
+  if (const auto* chat = std::get_if<Conversation>(&request.input)) {
+    if (chat->messages.empty()) return empty_conversation();
+    return std::nullopt;
+  }
+  if (std::get<std::vector<Prompt>>(request.input).empty()) {
+    return engine_error(400, "please provide at least one prompt");
+  }
   return std::nullopt;
 }
 

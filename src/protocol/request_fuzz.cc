@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "codec/json.h"
+#include "protocol/adapter_request.h"
 #include "protocol/chat_template.h"
 #include "protocol/request.h"
 
@@ -42,6 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!refusal) refusal = check_completion(completion, limits);
   check_refusal(refusal);
 
+  EmbeddingRequest embedding;
+  refusal = parse_embedding(body, embedding);
+  if (!refusal) refusal = check_embedding(embedding, limits);
+  check_refusal(refusal);
+
+  LoadAdapterRequest load;
+  check_refusal(parse_load_adapter(body, load));
+  UnloadAdapterRequest unload;
+  check_refusal(parse_unload_adapter(body, unload));
   TokenizeRequest tokenize;
   check_refusal(parse_tokenize(body, tokenize));
   DetokenizeRequest detokenize;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/python_text.h"
 #include "protocol/request.h"
 #include "protocol/request_rules.h"
 #include "protocol/validation.h"
@@ -208,28 +209,31 @@ bool all_token_ids(const Json& list) {
 }
 
 // A string, a list of strings, token ids, or a list of lists of token ids.
-void read_prompts(BodyReader& reader, const Json& body, CompletionRequest& out) {
-  const Json* prompt = body.find("prompt");
+void read_prompts(BodyReader& reader, const Json& body, std::string_view key,
+                  std::vector<Prompt>& prompts) {
+  const Json* prompt = body.find(key);
   if (prompt == nullptr || prompt->is_null()) return;
   const auto items = prompt->items();
   if (prompt->is_string()) {
-    out.prompts.emplace_back(prompt->as_string());
+    prompts.emplace_back(prompt->as_string());
   } else if (prompt->is_array() && items.empty()) {
     return;
   } else if (all_token_ids(*prompt)) {
-    out.prompts.emplace_back(token_ids(*prompt));
+    prompts.emplace_back(token_ids(*prompt));
   } else if (std::all_of(items.begin(), items.end(), all_token_ids) && prompt->is_array()) {
-    for (const Json& ids : items) out.prompts.emplace_back(token_ids(ids));
+    for (const Json& ids : items) prompts.emplace_back(token_ids(ids));
   } else if (std::all_of(items.begin(), items.end(), [](const Json& i) { return i.is_string(); }) &&
              prompt->is_array()) {
-    for (const Json& item : items) out.prompts.emplace_back(item.as_string());
+    for (const Json& item : items) prompts.emplace_back(item.as_string());
   } else {
     for (const std::string_view list : {"list[int]", "list[list[int]]"}) {
-      reader.wrong("list_type", fmt::format(", 'prompt', '{}'", list),
+      reader.wrong("list_type", fmt::format(", '{}', '{}'", key, list),
                    "Input should be a valid list", *prompt);
     }
-    reader.wrong("string_type", ", 'prompt', 'str'", "Input should be a valid string", *prompt);
-    reader.wrong("list_type", ", 'prompt', 'list[str]'", "Input should be a valid list", *prompt);
+    reader.wrong("string_type", fmt::format(", '{}', 'str'", key), "Input should be a valid string",
+                 *prompt);
+    reader.wrong("list_type", fmt::format(", '{}', 'list[str]'", key),
+                 "Input should be a valid list", *prompt);
   }
 }
 
@@ -243,7 +247,7 @@ Refusal parse_completion(std::string_view text, CompletionRequest& out) {
   std::vector<FieldError> errors;
   BodyReader reader(body, errors);
   out.model = reader.string("model").value_or("");
-  read_prompts(reader, body, out);
+  read_prompts(reader, body, "prompt", out.prompts);
   out.sampling.logprobs = reader.integer("logprobs");
   out.sampling.max_tokens = reader.integer("max_tokens").value_or(16);
   out.suffix = reader.string("suffix").value_or("");
@@ -252,6 +256,87 @@ Refusal parse_completion(std::string_view text, CompletionRequest& out) {
   out.echo_only = out.echo && out.sampling.max_tokens == 0;
   out.add_special_tokens = reader.boolean("add_special_tokens", Null::kRefused).value_or(true);
   return refusal_of(errors, kCompletionEndpoint);
+}
+
+namespace {
+
+// One of the strings vLLM takes; the first is the default.
+std::string read_choice(BodyReader& reader, const Json& body, std::string_view key,
+                        std::span<const std::string_view> choices, std::string_view listed) {
+  const Json* value = body.find(key);
+  if (value == nullptr) return std::string(choices.front());
+  if (value->is_string() &&
+      std::find(choices.begin(), choices.end(), value->as_string()) != choices.end()) {
+    return value->as_string();
+  }
+  std::string context = "{'expected': ";
+  append_python_repr(context, listed);
+  context.push_back('}');
+  reader.wrong("literal_error", fmt::format(", '{}'", key),
+               fmt::format("Input should be {}", listed), *value, std::move(context));
+  return std::string(choices.front());
+}
+
+constexpr std::string_view kEncodings[] = {"float", "base64", "bytes", "bytes_only"};
+constexpr std::string_view kDtypes[] = {"float32", "float16", "bfloat16", "fp8_e4m3", "fp8_e5m2"};
+constexpr std::string_view kEndianness[] = {"native", "big", "little"};
+
+// What of the encodings there is: the others are for clients of vLLM's own.
+Refusal check_encoding(std::string_view encoding, std::string_view dtype,
+                       std::string_view endianness) {
+  const auto refuse = [](std::string_view field, std::string_view value) {
+    return engine_error(400, fmt::format("{} '{}' is not simulated", field, value));
+  };
+  if (encoding.starts_with("bytes")) return refuse("encoding_format", encoding);
+  if (encoding == "float") return std::nullopt;
+  if (dtype != "float32") return refuse("embed_dtype", dtype);
+  if (endianness == "big") return refuse("endianness", endianness);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Refusal parse_embedding(std::string_view text, EmbeddingRequest& out) {
+  Json body;
+  if (auto refusal = parse_body(text, kEmbeddingEndpoint, body)) return refusal;
+  if (auto refusal = check_embedding_rules(body, kEmbeddingEndpoint)) return refusal;
+  std::vector<FieldError> errors;
+  BodyReader reader(body, errors);
+  out.model = reader.string("model").value_or("");
+  out.user = reader.string("user").value_or("");
+  out.truncate_prompt_tokens = reader.integer("truncate_prompt_tokens");
+  out.request_id = reader.string("request_id", Null::kRefused).value_or("");
+  out.priority = reader.integer("priority", Null::kRefused).value_or(0);
+  out.cache_salt = reader.string("cache_salt").value_or("");
+  out.sampling.max_tokens = 0;
+  if (body.find("messages") != nullptr) {
+    Conversation& conversation = out.input.emplace<Conversation>();
+    read_messages(reader, body, conversation, out.unsupported_part);
+    conversation.add_generation_prompt =
+        reader.boolean("add_generation_prompt", Null::kRefused).value_or(false);
+    conversation.continue_final_message =
+        reader.boolean("continue_final_message", Null::kRefused).value_or(false);
+  } else {
+    const Json* input = body.find("input");
+    if (input == nullptr) {
+      reader.missing("input");
+    } else {
+      read_prompts(reader, body, "input", std::get<std::vector<Prompt>>(out.input));
+    }
+  }
+  out.add_special_tokens = reader.boolean("add_special_tokens", Null::kRefused)
+                               .value_or(std::holds_alternative<std::vector<Prompt>>(out.input));
+  const std::string encoding = read_choice(reader, body, "encoding_format", kEncodings,
+                                           "'float', 'base64', 'bytes' or 'bytes_only'");
+  const std::string dtype =
+      read_choice(reader, body, "embed_dtype", kDtypes,
+                  "'float32', 'float16', 'bfloat16', 'fp8_e4m3' or 'fp8_e5m2'");
+  const std::string endianness =
+      read_choice(reader, body, "endianness", kEndianness, "'native', 'big' or 'little'");
+  out.dimensions = reader.integer("dimensions");
+  if (encoding == "base64") out.encoding = EmbeddingEncoding::kBase64;
+  if (auto refusal = refusal_of(errors, kEmbeddingEndpoint)) return refusal;
+  return check_encoding(encoding, dtype, endianness);
 }
 
 Refusal parse_tokenize(std::string_view text, TokenizeRequest& out) {

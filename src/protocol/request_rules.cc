@@ -181,6 +181,10 @@ Refusal check_completion_rules(const Json& body, const Endpoint& endpoint) {
       body, endpoint);
 }
 
+Refusal check_embedding_rules(const Json& body, const Endpoint& endpoint) {
+  return first_broken({salt_rule, generation_prompt_rule}, body, endpoint);
+}
+
 Refusal check_tokenize_rules(const Json& body, const Endpoint& endpoint) {
   return first_broken({generation_prompt_rule}, body, endpoint);
 }

@@ -10,6 +10,7 @@ namespace fairlead::protocol {
 
 Refusal check_chat_rules(const codec::Json& body, const Endpoint& endpoint);
 Refusal check_completion_rules(const codec::Json& body, const Endpoint& endpoint);
+Refusal check_embedding_rules(const codec::Json& body, const Endpoint& endpoint);
 // Of a chat's tokenization.
 Refusal check_tokenize_rules(const codec::Json& body, const Endpoint& endpoint);
 

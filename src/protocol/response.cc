@@ -1,5 +1,9 @@
 #include "protocol/response.h"
 
+#include <bit>
+
+#include "base/base64.h"
+
 namespace fairlead::protocol {
 namespace {
 
@@ -115,14 +119,54 @@ void append_completion(std::string& out, const Answer& answer) {
   json.key("kv_transfer_params").value(answer.kv_transfer_params).end_object();
 }
 
+void append_embeddings(std::string& out, const AnswerHead& head,
+                       std::span<const std::vector<float>> embeddings, EmbeddingEncoding encoding,
+                       int64_t prompt_tokens) {
+  JsonWriter json(out);
+  json.begin_object().key("id").string(head.id).key("object").string("list");
+  json.key("created").integer(head.created).key("model").string(head.model);
+  json.key("data").begin_array();
+  std::string text;
+  for (size_t i = 0; i < embeddings.size(); ++i) {
+    json.begin_object().key("index").integer(static_cast<int64_t>(i));
+    json.key("object").string("embedding").key("embedding");
+    if (encoding == EmbeddingEncoding::kBase64) {
+      static_assert(std::endian::native == std::endian::little);
+      text.clear();
+      base::append_base64(text, std::as_bytes(std::span(embeddings[i])));
+      json.string(text);
+    } else {
+      json.begin_array();
+      for (const float value : embeddings[i]) json.number(static_cast<double>(value));
+      json.end_array();
+    }
+    json.end_object();
+  }
+  json.end_array();
+  member(json, "usage", [&](std::string& usage) {
+    append_usage(usage, {.prompt_tokens = prompt_tokens}, Details::kAlways);
+  });
+  json.end_object();
+}
+
 void append_models(std::string& out, std::span<const ModelCard> cards) {
   JsonWriter json(out);
   json.begin_object().key("object").string("list").key("data").begin_array();
   for (const ModelCard& card : cards) {
     json.begin_object().key("id").string(card.id).key("object").string("model");
     json.key("created").integer(card.created).key("owned_by").string("vllm");
-    json.key("root").string(card.root).key("parent").null();
-    json.key("max_model_len").integer(card.max_model_len);
+    json.key("root").string(card.root).key("parent");
+    if (card.parent) {
+      json.string(*card.parent);
+    } else {
+      json.null();
+    }
+    json.key("max_model_len");
+    if (card.max_model_len) {
+      json.integer(*card.max_model_len);
+    } else {
+      json.null();
+    }
     json.key("permission").begin_array().begin_object().key("id").string(card.permission_id);
     json.key("object").string("model_permission").key("created").integer(card.created);
     json.key("allow_create_engine").boolean(false).key("allow_sampling").boolean(true);

@@ -38,11 +38,17 @@ struct Answer {
 void append_chat_completion(std::string& out, const Answer& answer);
 void append_completion(std::string& out, const Answer& answer);
 
-// One served name of an engine.
+// One embedding for each prompt, in their order.
+void append_embeddings(std::string& out, const AnswerHead& head,
+                       std::span<const std::vector<float>> embeddings, EmbeddingEncoding encoding,
+                       int64_t prompt_tokens);
+
+// One served name of an engine, or one LoRA adapter.
 struct ModelCard {
   std::string id, root, permission_id;  // permission_id: "modelperm-..."
   int64_t created = 0;
-  int64_t max_model_len = 0;
+  std::optional<std::string> parent{};     // of an adapter: the model it belongs to
+  std::optional<int64_t> max_model_len{};  // of a model
 };
 void append_models(std::string& out, std::span<const ModelCard> cards);
 

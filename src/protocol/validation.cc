@@ -195,11 +195,12 @@ const Json* BodyReader::find(std::string_view key, Null null) const {
 }
 
 void BodyReader::wrong(std::string_view type, std::string_view path, std::string_view message,
-                       const Json& input) {
+                       const Json& input, std::string context) {
   errors_.push_back({.type = std::string(type),
                      .where = where_ + std::string(path),
                      .message = std::string(message),
-                     .input = repr(input)});
+                     .input = repr(input),
+                     .context = std::move(context)});
 }
 
 void BodyReader::missing(std::string_view key) {

@@ -29,6 +29,10 @@ inline constexpr Endpoint kChatEndpoint{"/v1/chat/completions", "create_chat_com
 inline constexpr Endpoint kCompletionEndpoint{"/v1/completions", "create_completion", 34};
 inline constexpr Endpoint kTokenizeEndpoint{"/tokenize", "tokenize", 35};
 inline constexpr Endpoint kDetokenizeEndpoint{"/detokenize", "detokenize", 62};
+inline constexpr Endpoint kEmbeddingEndpoint{"/v1/embeddings", "create_embedding", 30};
+inline constexpr Endpoint kLoadAdapterEndpoint{"/v1/load_lora_adapter", "load_lora_adapter", 32};
+inline constexpr Endpoint kUnloadAdapterEndpoint{"/v1/unload_lora_adapter", "unload_lora_adapter",
+                                                 45};
 
 // A validation error of one field.
 struct FieldError {
@@ -71,9 +75,9 @@ class BodyReader {
 
   // "Field required", with the whole object as input.
   void missing(std::string_view key);
-  // `path`: the place within this object.
+  // `path`: the place within this object; `context`: repr() of what else is known.
   void wrong(std::string_view type, std::string_view path, std::string_view message,
-             const codec::Json& input);
+             const codec::Json& input, std::string context = {});
 
  private:
   // nullptr if absent, or null where that is allowed.
