@@ -36,22 +36,36 @@ std::string Context::random_id() {
   return id;
 }
 
+std::shared_ptr<const Adapter> Context::adapter_of(std::string_view model) const {
+  const auto& served = limits.served_names;
+  if (std::find(served.begin(), served.end(), model) != served.end()) return nullptr;
+  return adapters.find(model);
+}
+
+uint64_t Context::cache_seed(const Adapter* adapter, std::string_view salt) const {
+  uint64_t seed = base::hash64(config.model);
+  if (adapter != nullptr) seed = base::hash64(adapter->name, seed);
+  if (!salt.empty()) seed = base::hash64(salt, seed);
+  return seed;
+}
+
 Call::Call(Context& context, CallKind kind, const protocol::GenerateRequest& request,
            std::optional<ToolPlan> tool, std::string id)
     : context_(context),
       kind_(kind),
       request_(request),
       tool_(std::move(tool)),
-      head_{.id = std::move(id),
-            .created = context.unix_seconds(),
-            .model = request.model.empty() ? context.config.served_name() : request.model},
+      adapter_(context.adapter_of(request.model)),
+      head_(context.head(std::move(id), request.model)),
       tool_call_id_(tool_ ? "chatcmpl-tool-" + context.random_id() : std::string()),
       include_usage_(request.include_usage || context.config.enable_force_include_usage) {}
 
 Plan Call::plan_for(const std::vector<TokenId>& prompt, uint32_t choice) const {
   const protocol::Sampling& s = request_.sampling;
   Plan plan;
-  plan.seed = base::hash64(bytes_of(prompt), static_cast<uint64_t>(s.seed.value_or(0)) + choice);
+  const uint64_t voice = adapter_ != nullptr ? base::hash64(adapter_->name) : 0;
+  plan.seed =
+      base::hash64(bytes_of(prompt), voice + static_cast<uint64_t>(s.seed.value_or(0)) + choice);
   const int64_t limit =
       request_.echo_only ? 1 : output_limit(request_, prompt.size(), context_.limits);
   plan.output_tokens_max = static_cast<uint32_t>(std::max<int64_t>(limit, 1));
@@ -77,8 +91,7 @@ protocol::Refusal Call::submit(std::vector<CallPrompt> prompts) {
     return protocol::engine_error(
         400, "n times the number of prompts must be at most " + std::to_string(kChoicesMax) + ".");
   }
-  uint64_t cache_seed = base::hash64(context_.config.model);
-  if (!request_.cache_salt.empty()) cache_seed = base::hash64(request_.cache_salt, cache_seed);
+  const uint64_t cache_seed = context_.cache_seed(adapter_.get(), request_.cache_salt);
   if (request_.stream && kind_ == CallKind::kChat) chat_.emplace(head_);
   if (request_.stream && kind_ == CallKind::kCompletion) completion_.emplace(head_);
   unfinished_ = prompts_.size() * n;
@@ -94,6 +107,7 @@ protocol::Refusal Call::submit(std::vector<CallPrompt> prompts) {
       auto added = context_.core.submit(*choice.job, {.prompt = prompts_[p].tokens,
                                                       .output_tokens_max = limit,
                                                       .cache_seed = cache_seed,
+                                                      .adapter = adapter_,
                                                       .owner = this,
                                                       .every_token = request_.stream});
       if (!added) return protocol::engine_error(400, added.error().describe());

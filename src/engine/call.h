@@ -86,6 +86,7 @@ class Call final : private JobOwner {
   const CallKind kind_;
   const protocol::GenerateRequest& request_;
   const std::optional<ToolPlan> tool_;
+  const std::shared_ptr<const Adapter> adapter_;
   const protocol::AnswerHead head_;
   const std::string tool_call_id_;
   const bool include_usage_;

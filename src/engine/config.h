@@ -17,7 +17,17 @@ namespace fairlead::engine {
 // Bounds that no flag moves.
 inline constexpr base::Bytes kRequestBodyMax{64u << 20};
 inline constexpr uint32_t kChoicesMax = 128;  // n times prompts
+inline constexpr size_t kEmbeddingInputsMax = 2048;
+inline constexpr size_t kAdaptersMax = 500;
 inline constexpr int64_t kLogprobsMax = 256;  // alternatives of a token that are made up
+
+enum class Runner : uint8_t { kGenerate, kPooling };
+
+// One adapter of --lora-modules.
+struct LoraModule {
+  std::string name, path;
+  std::string base_model_name;  // empty: the first served name
+};
 
 struct EngineConfig {
   std::string host;  // empty: all interfaces
@@ -26,7 +36,18 @@ struct EngineConfig {
   std::string model = "Qwen/Qwen3-0.6B";
   std::vector<std::string> served_model_names;  // empty: the model's own
   std::vector<std::string> api_keys;
-  bool dev_mode = false;  // VLLM_SERVER_DEV_MODE
+  bool dev_mode = false;               // VLLM_SERVER_DEV_MODE
+  bool runtime_lora_updating = false;  // VLLM_ALLOW_RUNTIME_LORA_UPDATING
+  Runner runner = Runner::kGenerate;
+
+  bool enable_lora = false;
+  uint32_t max_loras = 1;
+  std::vector<LoraModule> lora_modules;
+
+  uint32_t embedding_size = 1024;  // --sim-embedding-size
+  // --hf-overrides: embeddings may be shortened; to these sizes, empty: any.
+  bool is_matryoshka = false;
+  std::vector<int64_t> matryoshka_dimensions;
 
   engine_model::Profile profile;
   engine_model::ModelConfig model_config;

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "base/random.h"
+#include "engine/adapters.h"
 #include "engine/config.h"
 #include "engine/core.h"
 #include "engine/faults.h"
 #include "engine/http_metrics.h"
 #include "engine/metrics.h"
+#include "protocol/answer.h"
 #include "protocol/request.h"
 #include "protocol/tokenizer.h"
 
@@ -21,6 +23,7 @@ struct Context {
   const protocol::EngineLimits& limits;
   rt::Loop& loop;
   Core& core;
+  Adapters& adapters;
   EngineMetrics& metrics;
   Faults& faults;
   base::Random& ids;
@@ -30,6 +33,15 @@ struct Context {
   }
   // 16 hexadecimal digits, as vLLM's ids end with.
   std::string random_id();
+  // The adapter that a request's model names; null: the model itself.
+  std::shared_ptr<const Adapter> adapter_of(std::string_view model) const;
+  // Seeds the names of KV blocks: prefixes are shared within a model, an adapter and a salt.
+  uint64_t cache_seed(const Adapter* adapter, std::string_view salt) const;
+  protocol::AnswerHead head(std::string id, const std::string& model) const {
+    return {.id = std::move(id),
+            .created = unix_seconds(),
+            .model = model.empty() ? config.served_name() : model};
+  }
 };
 
 }  // namespace fairlead::engine

@@ -1,5 +1,9 @@
 #include "engine/core.h"
 
+#include <set>
+
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace fairlead::engine {
@@ -28,12 +32,15 @@ base::Result<> Core::submit(Job& job, Submission submission) {
   const base::TimePoint now = loop_.now();
   auto id = model_.add({.prompt = std::move(submission.prompt),
                         .output_tokens_max = submission.output_tokens_max,
+                        .pooling = submission.pooling,
+                        .adapter = submission.adapter ? submission.adapter->id : 0,
                         .cache_seed = submission.cache_seed,
                         .user = reinterpret_cast<uint64_t>(&job)},
                        now);
   if (!id) return id.error();
   job.id_ = *id;
-  job.output_tokens_max_ = submission.output_tokens_max;
+  job.output_tokens_max_ = submission.pooling ? 0 : submission.output_tokens_max;
+  job.adapter_ = std::move(submission.adapter);
   job.owner_ = submission.owner;
   job.every_token_ = submission.every_token;
   job.in_model_ = true;
@@ -87,7 +94,16 @@ void Core::on_timer() {
   }
   if (stops_ == 0) begin_step(start, now);
   metrics_.load(model_.load());
-  if (is_idle()) idle_.notify_all();
+  if (config_.enable_lora) metrics_.adapters(adapters_in_use(), loop_.clock().wall());
+  if (is_idle() || stops_ != 0) idle_.notify_all();
+}
+
+std::string Core::adapters_in_use() const {
+  std::set<std::string_view> names;
+  for (const Job* job : jobs_) {
+    if (job->adapter_ != nullptr) names.insert(job->adapter_->name);
+  }
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 void Core::begin_step(base::TimePoint start, base::TimePoint now) {
@@ -102,7 +118,7 @@ void Core::begin_step(base::TimePoint start, base::TimePoint now) {
 
 void Core::deliver(const engine_model::Output& output, base::TimePoint now) {
   Job& job = job_of(output.user);
-  if (output.stats->output_tokens == 1) {
+  if (output.stats->output_tokens <= 1) {
     job.cached_tokens = output.stats->cached_tokens;
     metrics_.first_token(now - output.stats->added);
   } else {

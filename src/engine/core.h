@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/adapters.h"
 #include "engine/config.h"
 #include "engine/generation.h"
 #include "engine/metrics.h"
@@ -48,6 +49,7 @@ class Job {
   friend class Core;
   Core& core_;
   JobOwner* owner_ = nullptr;
+  std::shared_ptr<const Adapter> adapter_;
   bool every_token_ = false;
   bool in_model_ = false;
   uint32_t output_tokens_max_ = 0;
@@ -64,7 +66,9 @@ class Core final : private engine_model::TokenSource, private rt::TimerNode {
   struct Submission {
     std::vector<engine_model::Token> prompt;
     uint32_t output_tokens_max = 1;
+    bool pooling = false;  // ends with its prompt, without a token
     uint64_t cache_seed = 0;
+    std::shared_ptr<const Adapter> adapter;  // null: none
     JobOwner* owner = nullptr;
     bool every_token = false;  // else the owner hears of the end only
   };
@@ -77,11 +81,14 @@ class Core final : private engine_model::TokenSource, private rt::TimerNode {
   void stop(Stop why);
   void go_on(Stop why);
   bool stopped(Stop why) const { return (stops_ & bit(why)) != 0; }
+  // vLLM knows one way of not scheduling, which is both paused and asleep.
+  bool halted() const { return stopped(Stop::kPause) || stopped(Stop::kSleep); }
   // Ends all jobs with finish reason "abort".
   void abort_all();
-  // Told when the model has become empty.
+  // Told when the model has become empty, and when a step has ended that none follows.
   rt::WaitList& idle() { return idle_; }
   bool is_idle() const { return !model_.has_work(); }
+  bool in_step() const { return model_.in_step(); }
   bool reset_prefix_cache() { return model_.reset_prefix_cache(); }
 
   const engine_model::EngineModel& model() const { return model_; }
@@ -97,6 +104,8 @@ class Core final : private engine_model::TokenSource, private rt::TimerNode {
   void on_timer() override;
   void deliver(const engine_model::Output& output, base::TimePoint now);
   void begin_step(base::TimePoint start, base::TimePoint now);
+  // Of the jobs in the model, sorted, joined by commas.
+  std::string adapters_in_use() const;
   void wake(base::TimePoint at) { loop_.timers().arm(*this, at); }
   void leave(Job& job);
 

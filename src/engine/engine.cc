@@ -20,6 +20,9 @@ protocol::EngineLimits limits_of(const EngineConfig& config, const protocol::Tok
   limits.max_logprobs = config.max_logprobs;
   limits.vocabulary = tokenizer.vocabulary();
   limits.auto_tool_choice = config.enable_auto_tool_choice;
+  limits.embedding_size = config.embedding_size;
+  limits.is_matryoshka = config.is_matryoshka;
+  limits.matryoshka_dimensions = config.matryoshka_dimensions;
   return limits;
 }
 
@@ -45,7 +48,8 @@ Engine::Engine(net::Network& network, EngineConfig config, obs::Logger& log, Eng
       metrics_(registry_, config_),
       http_(registry_, loop_.clock().wall()),
       core_(loop_, config_, metrics_),
-      context_{config_, tokenizer_, limits_, loop_, core_, metrics_, faults_, ids_},
+      adapters_(config_),
+      context_{config_, tokenizer_, limits_, loop_, core_, adapters_, metrics_, faults_, ids_},
       service_(context_, registry_, http_),
       serving_(loop_) {
   add_process_metrics(registry_, loop_.clock().wall());

@@ -63,6 +63,7 @@ class Engine {
   EngineMetrics metrics_;
   HttpMetrics http_;
   Core core_;
+  Adapters adapters_;
   Context context_;
   Service service_;
   std::optional<net::Address> address_;

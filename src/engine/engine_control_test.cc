@@ -58,6 +58,65 @@ TEST(EngineControl, SleepEndsRequestsAndForgetsTheCache) {
   EXPECT_TRUE(answer.find("usage")->find("prompt_tokens_details")->is_null());
 }
 
+const std::string kAwake =
+    "vllm:engine_sleep_state{engine=\"0\",model_name=\"Qwen/Qwen3-0.6B\",sleep_state=\"awake\"}";
+
+TEST(EngineControl, WakesUpWhenEverythingIsBack) {
+  TestEngine engine("", {.server_dev_mode = true});
+  EXPECT_EQ(engine.metric(kAwake), 1);
+  EXPECT_EQ(engine.post("/sleep", "").status, 200);
+  EXPECT_EQ(engine.metric(kAwake), 0);
+  EXPECT_EQ(engine.post("/wake_up?tags=weights", "").status, 200);
+  EXPECT_EQ(engine.get("/is_sleeping").body, R"({"is_sleeping":true})");
+  EXPECT_EQ(engine.post("/wake_up?tags=nothing&tags=kv_cache", "").status, 200);
+  EXPECT_EQ(engine.get("/is_sleeping").body, R"({"is_sleeping":false})");
+  EXPECT_EQ(engine.metric(kAwake), 1);
+  EXPECT_EQ(engine.post("/sleep?level=2", "").status, 200);
+  EXPECT_EQ(engine.post("/wake_up?tags=kv_cache&tags=weights", "").status, 200);
+  EXPECT_EQ(engine.post("/v1/chat/completions", chat("hi", R"("max_tokens":2)")).status, 200);
+}
+
+TEST(EngineControl, LevelZeroOnlyStopsTheSchedule) {
+  TestEngine engine("--enable-prompt-tokens-details", {.server_dev_mode = true});
+  const std::string body =
+      R"({"prompt":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],"max_tokens":1})";
+  engine.post("/v1/completions", body);
+  EXPECT_EQ(engine.post("/sleep?level=0", "").status, 200);
+  EXPECT_EQ(engine.get("/is_sleeping").body, R"({"is_sleeping":true})");
+  EXPECT_EQ(engine.get("/is_paused").body, R"({"is_paused":true})");
+  EXPECT_EQ(engine.post("/wake_up?tags=scheduling", "").status, 200);
+  const Json answer = engine.post("/v1/completions", body).json();
+  EXPECT_EQ(answer.find("usage")->find("prompt_tokens_details")->find("cached_tokens")->as_int(),
+            16);
+}
+
+TEST(EngineControl, SleepTakesModesAndLevels) {
+  TestEngine engine("", {.server_dev_mode = true});
+  for (const char* query : {"?level=3", "?level=", "?level=10", "?mode=never"}) {
+    EXPECT_EQ(engine.post(std::string("/sleep") + query, "").status, 400) << query;
+  }
+  EXPECT_EQ(engine.get("/is_sleeping").body, R"({"is_sleeping":false})");
+  std::vector<TestRequest> requests = {{.body = chat("hi", R"("max_tokens":10)")},
+                                       {.path = "/sleep?mode=wait", .body = ""}};
+  EXPECT_EQ(finish(engine.ask_all(requests)[0].json()), "length");
+  engine.post("/wake_up", "");
+  requests[1].path = "/sleep?mode=keep";
+  requests.push_back({.path = "/wake_up", .body = ""});
+  EXPECT_EQ(finish(engine.ask_all(requests)[0].json()), "length");
+}
+
+TEST(EngineControl, SleepsThoughRequestsKeepComing) {
+  TestEngine engine("", {.server_dev_mode = true});
+  const base::TimePoint soon = engine.now() + seconds(30);
+  const std::vector<TestAnswer> answers =
+      engine.ask_all({{.body = chat("hi", R"("max_tokens":1000)")},
+                      {.path = "/sleep", .body = ""},
+                      {.body = chat("there", R"("max_tokens":1000)"), .leave_at = soon}});
+  EXPECT_EQ(finish(answers[0].json()), "abort");
+  EXPECT_EQ(answers[1].status, 200);
+  EXPECT_EQ(answers[2].status, 0) << "it waited";
+}
+
 TEST(EngineControl, PauseAbortsWaitsOrKeeps) {
   TestEngine engine("", {.server_dev_mode = true});
   std::vector<TestRequest> requests = {{.body = chat("hi", R"("max_tokens":1000)")},

@@ -27,9 +27,10 @@ EngineMetrics::EngineMetrics(obs::Registry& registry, const EngineConfig& config
     if (!info.label.empty()) labels.emplace_back(info.label);
     families_.push_back(&add_family(registry, info, std::move(labels), config.max_model_len));
   }
+  if (config.enable_lora) lora_info_.emplace(registry, config.max_loras);
   add_cache_config(registry, config);
   resolve();
-  sleeping(0);
+  sleeping(std::nullopt);
 }
 
 obs::Family& EngineMetrics::add_family(obs::Registry& registry, const EngineMetricInfo& info,
@@ -201,7 +202,8 @@ void EngineMetrics::step(uint32_t tokens, const engine_model::Counters& c) {
 void EngineMetrics::load(const engine_model::Load& load) const {
   running_.set(load.running);
   waiting_.set(load.waiting);
-  waiting_by_reason_[0].set(load.waiting);
+  waiting_by_reason_[0].set(load.waiting - load.deferred);
+  waiting_by_reason_[1].set(load.deferred);
   usage_.set(load.kv_cache_usage);
 }
 
@@ -210,7 +212,7 @@ void EngineMetrics::finished(FinishedReason reason, const engine_model::RequestS
   count_success(reason);
   prompt_length_.observe(s.prompt_tokens);
   generation_length_.observe(s.output_tokens);
-  params_max_tokens_.observe(output_tokens_max);
+  if (output_tokens_max > 0) params_max_tokens_.observe(output_tokens_max);
   e2e_.observe(since(s.added, s.last_token));
   queue_.observe(since(s.added, s.scheduled));
   inference_.observe(since(s.scheduled, s.last_token));
@@ -226,10 +228,10 @@ void EngineMetrics::request(int64_t n, uint32_t longest_output) const {
   generation_max_.observe(longest_output);
 }
 
-void EngineMetrics::sleeping(int level) const {
-  for (size_t i = 0; i < sleep_states_.size(); ++i) {
-    sleep_states_[i].set(static_cast<size_t>(std::min(level, 2)) == i ? 1 : 0);
-  }
+void EngineMetrics::sleeping(std::optional<int> level) const {
+  sleep_states_[0].set(level ? 0 : 1);
+  sleep_states_[1].set(level == 1 ? 1 : 0);
+  sleep_states_[2].set(level == 2 ? 1 : 0);
 }
 
 }  // namespace fairlead::engine

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/config.h"
+#include "engine/lora_info.h"
 #include "engine_model/types.h"
 #include "obs/metrics.h"
 #include "protocol/engine_metrics.h"
@@ -36,7 +38,10 @@ class EngineMetrics {
   void failed() const { count_success(FinishedReason::kError); }
   // Per request of a client.
   void request(int64_t n, uint32_t longest_output) const;
-  void sleeping(int level) const;  // 0: awake
+  // Nothing: awake.
+  void sleeping(std::optional<int> level) const;
+  // Which adapters have requests; only with --enable-lora.
+  void adapters(const std::string& names, base::WallTime now) { lora_info_->record(names, now); }
 
  private:
   void count_success(FinishedReason reason) const { success_[static_cast<size_t>(reason)].add(); }
@@ -47,6 +52,7 @@ class EngineMetrics {
   void resolve();
 
   const std::string model_name_;
+  std::optional<LoraInfo> lora_info_;
   std::vector<obs::Family*> families_;  // in the order of EngineMetric
   obs::Gauge running_, waiting_, usage_;
   std::array<obs::Gauge, 2> waiting_by_reason_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/duration.h"
+#include "codec/json.h"
 #include "engine/arg_values.h"
 #include "engine/flag_table.h"
 #include "engine/profile_file.h"
@@ -74,6 +75,63 @@ base::Result<> set_refuse(Draft& d, const Use& use) {
   return {};
 }
 
+base::Result<> set_runner(Draft& d, const Use& use) {
+  if (use.value() == "pooling") {
+    d.config.runner = Runner::kPooling;
+  } else if (use.value() == "generate" || use.value() == "auto") {
+    d.config.runner = Runner::kGenerate;
+  } else {
+    return base::invalid_argument(fmt::format("'{}': want auto, generate or pooling", use.value()));
+  }
+  return {};
+}
+
+// NAME=PATH, or the same as JSON with a model to belong to.
+base::Result<> set_lora_modules(Draft& d, const Use& use) {
+  d.config.lora_modules.clear();
+  for (const std::string& value : use.values) {
+    LoraModule module;
+    const size_t equals = value.find('=');
+    if (equals != std::string::npos && value.find(',') == std::string::npos) {
+      module = {.name = value.substr(0, equals), .path = value.substr(equals + 1)};
+    } else {
+      auto json = codec::parse_json(value);
+      if (!json) return json.error().wrap(fmt::format("'{}': want NAME=PATH or JSON", value));
+      const auto text = [&](std::string_view key) {
+        const codec::Json* member = json->find(key);
+        return member != nullptr && member->is_string() ? member->as_string() : std::string();
+      };
+      module = {
+          .name = text("name"), .path = text("path"), .base_model_name = text("base_model_name")};
+    }
+    if (module.name.empty() || module.path.empty()) {
+      return base::invalid_argument(fmt::format("'{}' has no name or no path", value));
+    }
+    const auto same = [&](const LoraModule& other) { return other.name == module.name; };
+    if (std::any_of(d.config.lora_modules.begin(), d.config.lora_modules.end(), same)) {
+      return base::invalid_argument(fmt::format("two adapters are called '{}'", module.name));
+    }
+    d.config.lora_modules.push_back(std::move(module));
+  }
+  return {};
+}
+
+// Of what it may override, embeddings of other sizes.
+base::Result<> set_hf_overrides(Draft& d, const Use& use) {
+  auto json = codec::parse_json(use.value());
+  if (!json) return json.error().wrap("not JSON");
+  if (const codec::Json* member = json->find("is_matryoshka")) {
+    d.config.is_matryoshka = member->is_bool() && member->as_bool();
+  }
+  if (const codec::Json* member = json->find("matryoshka_dimensions")) {
+    for (const codec::Json& size : member->items()) {
+      if (size.is_integer()) d.config.matryoshka_dimensions.push_back(size.as_int());
+    }
+    d.config.is_matryoshka = d.config.is_matryoshka || !d.config.matryoshka_dimensions.empty();
+  }
+  return {};
+}
+
 // A flag that means something: how it is shown in the help, and what it does.
 struct Setting {
   std::string_view name;
@@ -133,12 +191,23 @@ constexpr Setting kSettings[] = {
      [](Draft& d, const Use& u) -> R { d.config.enable_auto_tool_choice = !u.negated; return {}; }},
     {"tool-call-parser", "NAME", "none", "any name is taken, calls are made as hermes makes them",
      [](Draft& d, const Use& u) -> R { d.config.tool_call_parser = u.value(); return {}; }},
-    {"sim-profile", "NAME|FILE", "rtx3060-qwen3-0.6b", "how fast: rtx3060-qwen3-0.6b, h100-8b or a YAML file",
+    {"runner", "NAME", "generate", "pooling: answer /v1/embeddings instead of generating text", set_runner},
+    {"hf-overrides", "JSON", "none", "is_matryoshka, matryoshka_dimensions: embeddings may be shortened",
+     set_hf_overrides},
+    {"enable-lora", "", "off", "serve LoRA adapters",
+     [](Draft& d, const Use& u) -> R { d.config.enable_lora = !u.negated; return {}; }},
+    {"lora-modules", "NAME=PATH...", "none", "adapters to begin with, or JSON; no path is looked at",
+     set_lora_modules},
+    {"max-loras", "N", "1", "adapters in a batch",
+     [](Draft& d, const Use& u) -> R { return set_int(d.config.max_loras, u, kCount); }},
+    {"sim-profile", "NAME|FILE", "rtx3060-qwen3-0.6b", "how fast: rtx3060-qwen3-0.6b, h100-8b, h100x4-70b, a YAML file",
      [](Draft& d, const Use& u) -> R { d.profile = u.value(); return {}; }},
     {"sim-speed", "X", "1", "run X times as fast as the profile",
      [](Draft& d, const Use& u) -> R { return set_double(d.config.speed, u, {0.001, 1e6}); }},
     {"sim-output-len", "TOKENS", "128", "mean length of answers without max_tokens",
      [](Draft& d, const Use& u) -> R { return set_int(d.config.output_len, u, {1, 1 << 20}); }},
+    {"sim-embedding-size", "N", "1024", "numbers in an embedding",
+     [](Draft& d, const Use& u) -> R { return set_int(d.config.embedding_size, u, {1, 1 << 16}); }},
     {"sim-refuse", "TIME", "0", "refuse connections for so long, as while weights load", set_refuse},
     {"sim-hang", "", "off", "read requests and answer nothing",
      [](Draft& d, const Use& u) -> R { d.config.faults.hang = !u.negated; return {}; }},
@@ -295,6 +364,15 @@ base::Result<EngineConfig> settle(Draft draft) {
     }
     m.max_num_batched_tokens = c.max_model_len;
   }
+  if (c.enable_lora) {
+    m.max_loras = c.max_loras;
+  } else if (!c.lora_modules.empty()) {
+    return base::invalid_argument("--lora-modules requires --enable-lora");
+  }
+  if (c.lora_modules.size() > kAdaptersMax) {
+    return base::invalid_argument(fmt::format("--lora-modules: {} adapters, at most {} are held",
+                                              c.lora_modules.size(), kAdaptersMax));
+  }
   if (c.enable_auto_tool_choice && c.tool_call_parser.empty()) {
     return base::invalid_argument("--enable-auto-tool-choice requires --tool-call-parser");
   }
@@ -308,6 +386,10 @@ Environment read_environment() {
   if (const char* mode = std::getenv("VLLM_SERVER_DEV_MODE")) {
     env.server_dev_mode = std::string_view(mode) == "1";
   }
+  if (const char* lora = std::getenv("VLLM_ALLOW_RUNTIME_LORA_UPDATING")) {
+    env.runtime_lora_updating = std::string_view(lora) == "1" || std::string_view(lora) == "true" ||
+                                std::string_view(lora) == "True";
+  }
   if (const char* key = std::getenv("VLLM_API_KEY")) env.api_key = key;
   return env;
 }
@@ -316,6 +398,7 @@ base::Result<EngineConfig> parse_engine_args(std::span<const std::string> args,
                                              const Environment& environment) {
   Draft draft;
   draft.config.dev_mode = environment.server_dev_mode;
+  draft.config.runtime_lora_updating = environment.runtime_lora_updating;
   if (!environment.api_key.empty()) draft.config.api_keys = {environment.api_key};
   if (!args.empty() && args.front() == "serve") args = args.subspan(1);
   Reader reader(args);
@@ -352,7 +435,8 @@ std::string engine_help() {
     out += fmt::format("  {:<34} {} (default: {})\n", left, s.help, s.initial);
   }
   out +=
-      "\nVLLM_SERVER_DEV_MODE=1 adds vLLM's control endpoints; POST /sim/faults changes faults.\n"
+      "\nVLLM_SERVER_DEV_MODE=1 adds vLLM's control endpoints, VLLM_ALLOW_RUNTIME_LORA_UPDATING=1\n"
+      "/v1/load_lora_adapter and /v1/unload_lora_adapter; POST /sim/faults changes faults.\n"
       "\nexamples:\n"
       "  fairlead engine --port 8001\n"
       "  fairlead engine serve meta-llama/Llama-3.1-8B --sim-profile h100-8b --max-num-seqs 64\n"

@@ -14,8 +14,9 @@ namespace fairlead::engine {
 
 // The environment variables vLLM reads that mean something here.
 struct Environment {
-  bool server_dev_mode = false;  // VLLM_SERVER_DEV_MODE
-  std::string api_key;           // VLLM_API_KEY
+  bool server_dev_mode = false;        // VLLM_SERVER_DEV_MODE
+  bool runtime_lora_updating = false;  // VLLM_ALLOW_RUNTIME_LORA_UPDATING
+  std::string api_key;                 // VLLM_API_KEY
 };
 Environment read_environment();
 

@@ -55,6 +55,43 @@ TEST(ParseArgs, HasDefaultsOfVllm) {
   EXPECT_THAT(c.ignored_flags, IsEmpty());
 }
 
+TEST(ParseArgs, ReadsLoraFlagsAsVllm) {
+  const EngineConfig c = parsed(
+      R"(--enable-lora --max-loras 4 --max-lora-rank 64 --lora-modules sql=/a {"name":"poet",)"
+      R"("path":"org/poet","base_model_name":"other"})");
+  EXPECT_TRUE(c.enable_lora);
+  EXPECT_EQ(c.model_config.max_loras, 4u);
+  ASSERT_EQ(c.lora_modules.size(), 2u);
+  EXPECT_EQ(c.lora_modules[0].name, "sql");
+  EXPECT_EQ(c.lora_modules[0].path, "/a");
+  EXPECT_EQ(c.lora_modules[1].path, "org/poet");
+  EXPECT_EQ(c.lora_modules[1].base_model_name, "other");
+  EXPECT_THAT(c.ignored_flags, ElementsAre("--max-lora-rank"));
+  EXPECT_EQ(parsed("--max-loras 4").model_config.max_loras, 0u) << "not enabled";
+  EXPECT_TRUE(parsed("", {.runtime_lora_updating = true}).runtime_lora_updating);
+  EXPECT_THAT(refusal("--lora-modules sql=/a"), HasSubstr("requires --enable-lora"));
+  for (const char* value : {"sql", "=/a", "sql=", R"({"name":"sql"})", "a=/a a=/b"}) {
+    EXPECT_THAT(refusal(std::string("--enable-lora --lora-modules ") + value),
+                HasSubstr("--lora-modules"))
+        << value;
+  }
+  EXPECT_THAT(refusal("--enable-lora --max-loras 0"), HasSubstr("--max-loras"));
+}
+
+TEST(ParseArgs, ReadsPoolingFlagsAsVllm) {
+  EXPECT_EQ(parsed("").runner, Runner::kGenerate);
+  EXPECT_EQ(parsed("--runner pooling").runner, Runner::kPooling);
+  EXPECT_EQ(parsed("--runner auto").runner, Runner::kGenerate);
+  EXPECT_THAT(refusal("--runner draft"), HasSubstr("--runner: 'draft'"));
+  EXPECT_EQ(parsed("--sim-embedding-size 4096").embedding_size, 4096u);
+  EXPECT_THAT(refusal("--sim-embedding-size 0"), HasSubstr("--sim-embedding-size"));
+  const EngineConfig c = parsed(R"(--hf-overrides {"matryoshka_dimensions":[128,256]})");
+  EXPECT_TRUE(c.is_matryoshka);
+  EXPECT_THAT(c.matryoshka_dimensions, ElementsAre(128, 256));
+  EXPECT_FALSE(parsed(R"(--hf-overrides {"is_matryoshka":false,"rope":1})").is_matryoshka);
+  EXPECT_THAT(refusal("--hf-overrides {"), HasSubstr("--hf-overrides"));
+}
+
 TEST(ParseArgs, TakesTheModelInEveryPlace) {
   EXPECT_EQ(parsed("serve org/a --port 1").model, "org/a");
   EXPECT_EQ(parsed("--port 1 org/a").model, "org/a");
@@ -72,7 +109,7 @@ TEST(ParseArgs, TakesRealCommandLines) {
       "--kv-transfer-config {\"kv_connector\":\"NixlConnector\"} --disable-log-requests "
       "--uvicorn-log-level warning -tp 2 -O3 --served-model-name qwen alias --seed -1 "
       "--trust-remote-code --no-enable-log-requests --kv-transfer-config.kv_role kv_both "
-      "--hf-token --cudagraph-capture-sizes 1 2 4 --lora-modules a=/x b=/y");
+      "--hf-token --cudagraph-capture-sizes 1 2 4 --lora-target-modules q_proj v_proj");
   EXPECT_EQ(a.max_model_len, 32'768u);
   EXPECT_THAT(a.served_model_names, ElementsAre("qwen", "alias"));
   EXPECT_EQ(a.served_name(), "qwen");
@@ -82,7 +119,7 @@ TEST(ParseArgs, TakesRealCommandLines) {
       ElementsAre("--tensor-parallel-size", "--kv-events-config", "--enforce-eager",
                   "--kv-transfer-config", "--disable-log-requests", "--uvicorn-log-level",
                   "--optimization-level", "--seed", "--trust-remote-code", "--enable-log-requests",
-                  "--hf-token", "--cudagraph-capture-sizes", "--lora-modules"));
+                  "--hf-token", "--cudagraph-capture-sizes", "--lora-target-modules"));
   EXPECT_EQ(parsed("--max_model_len 1k --max-num-batched-tokens 4K").max_model_len, 1000u);
   EXPECT_EQ(parsed("--max-num-batched-tokens 4K").model_config.max_num_batched_tokens, 4096u);
   EXPECT_EQ(parsed("--max-model-len auto").max_model_len, 40'960u);
@@ -97,6 +134,11 @@ TEST(ParseArgs, AcceptsEveryFlagOfTheTableWithItsArity) {
     if (flag.name == "tool-call-parser" || flag.name == "enable-auto-tool-choice") continue;
     if (flag.name.starts_with("sim-") || flag.name == "block-size") continue;
     if (flag.name == "num-gpu-blocks-override") args.back() = "100";
+    if (flag.name == "runner") args.back() = "auto";
+    if (flag.name == "lora-modules") {
+      args.back() = "name=path";
+      args.emplace_back("--enable-lora");
+    }
     auto config = parse_engine_args(args, {});
     EXPECT_TRUE(config.ok()) << flag.name << ": " << config.error().describe();
     EXPECT_EQ(find_flag(flag.name), &flag);

@@ -5,8 +5,11 @@ namespace fairlead::engine {
 namespace {
 
 constexpr Route kRoutes[] = {
-    {"/v1/chat/completions", Methods::kPost, Endpoint::kChat},
-    {"/v1/completions", Methods::kPost, Endpoint::kCompletions},
+    {"/v1/chat/completions", Methods::kPost, Endpoint::kChat, Condition::kGenerate},
+    {"/v1/completions", Methods::kPost, Endpoint::kCompletions, Condition::kGenerate},
+    {"/v1/embeddings", Methods::kPost, Endpoint::kEmbeddings, Condition::kPooling},
+    {"/v1/load_lora_adapter", Methods::kPost, Endpoint::kLoadAdapter, Condition::kRuntimeLora},
+    {"/v1/unload_lora_adapter", Methods::kPost, Endpoint::kUnloadAdapter, Condition::kRuntimeLora},
     {"/v1/models", Methods::kGet, Endpoint::kModels},
     {"/tokenize", Methods::kPost, Endpoint::kTokenize},
     {"/detokenize", Methods::kPost, Endpoint::kDetokenize},
@@ -15,15 +18,15 @@ constexpr Route kRoutes[] = {
     {"/version", Methods::kGet, Endpoint::kVersion},
     {"/load", Methods::kGet, Endpoint::kLoad},
     {"/metrics", Methods::kGet, Endpoint::kMetrics},
-    {"/reset_prefix_cache", Methods::kPost, Endpoint::kResetPrefixCache},
-    {"/reset_mm_cache", Methods::kPost, Endpoint::kResetOtherCache},
-    {"/reset_encoder_cache", Methods::kPost, Endpoint::kResetOtherCache},
-    {"/sleep", Methods::kPost, Endpoint::kSleep},
-    {"/wake_up", Methods::kPost, Endpoint::kWakeUp},
-    {"/is_sleeping", Methods::kGet, Endpoint::kIsSleeping},
-    {"/pause", Methods::kPost, Endpoint::kPause},
-    {"/resume", Methods::kPost, Endpoint::kResume},
-    {"/is_paused", Methods::kGet, Endpoint::kIsPaused},
+    {"/reset_prefix_cache", Methods::kPost, Endpoint::kResetPrefixCache, Condition::kDevMode},
+    {"/reset_mm_cache", Methods::kPost, Endpoint::kResetOtherCache, Condition::kDevMode},
+    {"/reset_encoder_cache", Methods::kPost, Endpoint::kResetOtherCache, Condition::kDevMode},
+    {"/sleep", Methods::kPost, Endpoint::kSleep, Condition::kDevMode},
+    {"/wake_up", Methods::kPost, Endpoint::kWakeUp, Condition::kDevMode},
+    {"/is_sleeping", Methods::kGet, Endpoint::kIsSleeping, Condition::kDevMode},
+    {"/pause", Methods::kPost, Endpoint::kPause, Condition::kDevMode},
+    {"/resume", Methods::kPost, Endpoint::kResume, Condition::kDevMode},
+    {"/is_paused", Methods::kGet, Endpoint::kIsPaused, Condition::kDevMode},
     {"/sim/faults", Methods::kGetPost, Endpoint::kFaults},
 };
 
@@ -47,12 +50,18 @@ std::string_view Route::allow_field() const {
 }
 
 bool Route::takes_json() const {
-  return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions ||
-         endpoint == Endpoint::kTokenize || endpoint == Endpoint::kDetokenize;
-}
-
-bool Route::needs_dev_mode() const {
-  return endpoint >= Endpoint::kResetPrefixCache && endpoint <= Endpoint::kIsPaused;
+  switch (endpoint) {
+    case Endpoint::kChat:
+    case Endpoint::kCompletions:
+    case Endpoint::kTokenize:
+    case Endpoint::kDetokenize:
+    case Endpoint::kEmbeddings:
+    case Endpoint::kLoadAdapter:
+    case Endpoint::kUnloadAdapter:
+      return true;
+    default:
+      return false;
+  }
 }
 
 const Route* find_route(std::string_view path) {

@@ -16,7 +16,9 @@ enum class Endpoint : uint8_t {
   kVersion,
   kLoad,
   kMetrics,
-  // Only with VLLM_SERVER_DEV_MODE=1.
+  kEmbeddings,
+  kLoadAdapter,
+  kUnloadAdapter,
   kResetPrefixCache,
   kResetOtherCache,
   kSleep,
@@ -25,8 +27,16 @@ enum class Endpoint : uint8_t {
   kPause,
   kResume,
   kIsPaused,
-  // Ours.
   kFaults,
+};
+
+// Under which an endpoint exists.
+enum class Condition : uint8_t {
+  kAlways,
+  kGenerate,     // the model generates text
+  kPooling,      // --runner pooling
+  kRuntimeLora,  // VLLM_ALLOW_RUNTIME_LORA_UPDATING=1
+  kDevMode,      // VLLM_SERVER_DEV_MODE=1
 };
 
 enum class Methods : uint8_t { kGet, kPost, kGetPost };
@@ -35,11 +45,11 @@ struct Route {
   std::string_view path;
   Methods methods;
   Endpoint endpoint;
+  Condition condition = Condition::kAlways;
 
   bool allows(std::string_view method) const;
   std::string_view allow_field() const;  // "allow: POST" with CRLF
   bool takes_json() const;
-  bool needs_dev_mode() const;
 };
 
 // Null where there is none.

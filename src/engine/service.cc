@@ -53,12 +53,40 @@ bool Service::is_authorized(const net::RequestHead& head) const {
   return std::find(keys.begin(), keys.end(), token) != keys.end();
 }
 
-std::optional<net::Refusal> Service::check(const net::RequestHead& head) {
+const Route* Service::route_of(const net::RequestHead& head) const {
   const Route* route = find_route(head.path);
+  if (route == nullptr) return nullptr;
+  const EngineConfig& config = context_.config;
+  bool there = true;
+  switch (route->condition) {
+    case Condition::kAlways:
+      break;
+    case Condition::kGenerate:
+      there = config.runner == Runner::kGenerate;
+      break;
+    case Condition::kPooling:
+      there = config.runner == Runner::kPooling;
+      break;
+    case Condition::kRuntimeLora:
+      there = config.runtime_lora_updating;
+      break;
+    case Condition::kDevMode:
+      there = config.dev_mode;
+      break;
+  }
+  return there ? route : nullptr;
+}
+
+protocol::Refusal Service::check_model(const std::string& model) const {
+  if (context_.adapters.find(model) != nullptr) return std::nullopt;
+  return protocol::check_model(model, context_.limits);
+}
+
+std::optional<net::Refusal> Service::check(const net::RequestHead& head) {
+  const Route* route = route_of(head);
   if (context_.faults.hang && (route == nullptr || route->endpoint != Endpoint::kFaults)) {
     return std::nullopt;
   }
-  if (route != nullptr && route->needs_dev_mode() && !context_.config.dev_mode) route = nullptr;
   net::Refusal refused{.content_type = std::string(kJson)};
   if (!is_authorized(head)) {
     refused.status = 401;
@@ -83,7 +111,7 @@ std::optional<net::Refusal> Service::check(const net::RequestHead& head) {
 
 rt::Task<void> Service::handle(net::Exchange& exchange) {
   const net::RequestHead& head = exchange.request();
-  const Route* route = find_route(head.path);
+  const Route* route = route_of(head);
   while (context_.faults.hang && (route == nullptr || route->endpoint != Endpoint::kFaults)) {
     const rt::WaitStatus status = co_await hang_ended_.wait();
     if (status != rt::WaitStatus::kReady) co_return;
@@ -121,6 +149,8 @@ rt::Task<Call::Outcome> Service::dispatch(net::Exchange& exchange, const Route& 
       co_return co_await generate(exchange, CallKind::kChat);
     case Endpoint::kCompletions:
       co_return co_await generate(exchange, CallKind::kCompletion);
+    case Endpoint::kEmbeddings:
+      co_return co_await embeddings(exchange);
     case Endpoint::kPause:
       co_return co_await pause(exchange);
     case Endpoint::kSleep:
@@ -144,13 +174,16 @@ Service::Reply Service::error_reply(const ApiError& error) const {
 
 // --- generation ---
 
-rt::Task<Call::Outcome> Service::generate(net::Exchange& exchange, CallKind kind) {
+std::optional<ApiError> Service::injected_error() {
   const double draw = static_cast<double>(base::mix64(generation_requests_++) >> 11) * 0x1.0p-53;
-  if (draw < context_.faults.error_rate) {
-    context_.metrics.failed();
-    const ApiError error =
-        protocol::engine_error(context_.faults.error_status, "injected by --sim-error-rate");
-    co_return co_await send(exchange, error_reply(error));
+  if (draw >= context_.faults.error_rate) return std::nullopt;
+  context_.metrics.failed();
+  return protocol::engine_error(context_.faults.error_status, "injected by --sim-error-rate");
+}
+
+rt::Task<Call::Outcome> Service::generate(net::Exchange& exchange, CallKind kind) {
+  if (std::optional<ApiError> error = injected_error()) {
+    co_return co_await send(exchange, error_reply(*error));
   }
   std::string request_id(exchange.request().value("x-request-id"));
   ++active_;
@@ -167,7 +200,7 @@ rt::Task<Call::Outcome> Service::generate(net::Exchange& exchange, CallKind kind
 rt::Task<Call::Outcome> Service::chat(net::Exchange& exchange, std::string_view request_id) {
   protocol::ChatRequest request;
   protocol::Refusal refused = parse_chat(exchange.body(), request);
-  if (!refused) refused = check_model(request.model, context_.limits);
+  if (!refused) refused = check_model(request.model);
   if (!refused) refused = check_chat(request, context_.limits);
   if (refused) co_return co_await send(exchange, error_reply(*refused));
   std::vector<CallPrompt> prompts(1);
@@ -188,7 +221,7 @@ rt::Task<Call::Outcome> Service::chat(net::Exchange& exchange, std::string_view 
 rt::Task<Call::Outcome> Service::completion(net::Exchange& exchange, std::string_view request_id) {
   protocol::CompletionRequest request;
   protocol::Refusal refused = parse_completion(exchange.body(), request);
-  if (!refused) refused = check_model(request.model, context_.limits);
+  if (!refused) refused = check_model(request.model);
   if (!refused) refused = check_completion(request, context_.limits);
   if (refused) co_return co_await send(exchange, error_reply(*refused));
   std::vector<CallPrompt> prompts;
@@ -220,13 +253,15 @@ rt::Task<Call::Outcome> Service::run(net::Exchange& exchange, Call& call,
                                      std::vector<CallPrompt> prompts, std::string_view request_id) {
   const protocol::Refusal refused = call.submit(std::move(prompts));
   if (refused) co_return co_await send(exchange, error_reply(*refused));
-  std::string extra_fields;
-  if (context_.config.enable_request_id_headers) {
-    extra_fields =
-        fmt::format("X-Request-Id: {}\r\n", request_id.empty() ? context_.random_id() : request_id);
-  }
+  const std::string extra_fields = id_fields(request_id);
   if (request.stream) co_return co_await call.answer_stream(exchange, extra_fields);
   co_return co_await call.answer_whole(exchange, extra_fields);
+}
+
+std::string Service::id_fields(std::string_view request_id) const {
+  if (!context_.config.enable_request_id_headers) return {};
+  return fmt::format("X-Request-Id: {}\r\n",
+                     request_id.empty() ? context_.random_id() : request_id);
 }
 
 // --- the rest ---
@@ -251,18 +286,20 @@ Service::Reply Service::reply(net::Exchange& exchange, Endpoint endpoint) {
       protocol::append_load(reply.body, context_.config.enable_server_load_tracking ? active_ : 0);
       return reply;
     case Endpoint::kIsSleeping:
-      protocol::append_is_sleeping(reply.body, context_.core.stopped(Core::Stop::kSleep));
+      protocol::append_is_sleeping(reply.body, context_.core.halted());
       return reply;
     case Endpoint::kWakeUp:
-      context_.core.go_on(Core::Stop::kSleep);
-      context_.metrics.sleeping(0);
-      return {};
+      return wake_up(exchange);
+    case Endpoint::kLoadAdapter:
+      return load_adapter(exchange.body());
+    case Endpoint::kUnloadAdapter:
+      return unload_adapter(exchange.body());
     case Endpoint::kResume:
       context_.core.go_on(Core::Stop::kPause);
       reply.body = R"({"status":"resumed"})";
       return reply;
     case Endpoint::kIsPaused:
-      reply.body = fmt::format(R"({{"is_paused":{}}})", context_.core.stopped(Core::Stop::kPause));
+      reply.body = fmt::format(R"({{"is_paused":{}}})", context_.core.halted());
       return reply;
     case Endpoint::kResetPrefixCache:
       static_cast<void>(
@@ -282,6 +319,13 @@ Service::Reply Service::models() const {
                      .created = context_.unix_seconds(),
                      .max_model_len = context_.config.max_model_len});
   }
+  for (const std::shared_ptr<const Adapter>& adapter : context_.adapters.all()) {
+    cards.push_back({.id = adapter->name,
+                     .root = adapter->path,
+                     .permission_id = "modelperm-" + context_.random_id(),
+                     .created = context_.unix_seconds(),
+                     .parent = adapter->parent});
+  }
   Reply reply{.content_type = kJson};
   protocol::append_models(reply.body, cards);
   return reply;
@@ -290,7 +334,7 @@ Service::Reply Service::models() const {
 Service::Reply Service::tokenize(std::string_view body) const {
   protocol::TokenizeRequest request;
   protocol::Refusal refused = parse_tokenize(body, request);
-  if (!refused) refused = check_model(request.model, context_.limits);
+  if (!refused) refused = check_model(request.model);
   if (refused) return error_reply(*refused);
   std::vector<TokenId> ids;
   if (const auto* text = std::get_if<std::string>(&request.input)) {
@@ -313,7 +357,7 @@ Service::Reply Service::tokenize(std::string_view body) const {
 Service::Reply Service::detokenize(std::string_view body) const {
   protocol::DetokenizeRequest request;
   protocol::Refusal refused = parse_detokenize(body, request);
-  if (!refused) refused = check_model(request.model, context_.limits);
+  if (!refused) refused = check_model(request.model);
   if (refused) return error_reply(*refused);
   Reply reply{.content_type = kJson};
   protocol::append_detokenized(reply.body, protocol::decode(context_.tokenizer, request.tokens));

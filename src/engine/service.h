@@ -33,13 +33,23 @@ class Service final : public net::Handler {
   };
 
   Reply error_reply(const protocol::ApiError& error) const;
+  // Null where there is none, or none with this configuration.
+  const Route* route_of(const net::RequestHead& head) const;
+  protocol::Refusal check_model(const std::string& model) const;
   bool is_authorized(const net::RequestHead& head) const;
   rt::Task<Call::Outcome> dispatch(net::Exchange& exchange, const Route& route);
   rt::Task<Call::Outcome> send(net::Exchange& exchange, Reply reply) const;
 
+  // For the share of requests that are to fail.
+  std::optional<protocol::ApiError> injected_error();
   rt::Task<Call::Outcome> generate(net::Exchange& exchange, CallKind kind);
   rt::Task<Call::Outcome> chat(net::Exchange& exchange, std::string_view request_id);
   rt::Task<Call::Outcome> completion(net::Exchange& exchange, std::string_view request_id);
+  rt::Task<Call::Outcome> embeddings(net::Exchange& exchange);
+  protocol::Refusal embedding_prompts(const protocol::EmbeddingRequest& request,
+                                      std::vector<std::vector<protocol::TokenId>>& prompts) const;
+  // X-Request-Id for an answer, where the engine is to send one.
+  std::string id_fields(std::string_view request_id) const;
   rt::Task<Call::Outcome> run(net::Exchange& exchange, Call& call, const protocol::GenerateRequest&,
                               std::vector<CallPrompt> prompts, std::string_view request_id);
 
@@ -50,8 +60,14 @@ class Service final : public net::Handler {
   Reply detokenize(std::string_view body) const;
   Reply metrics();
   Reply faults(net::Exchange& exchange);
+  Reply load_adapter(std::string_view body);
+  Reply unload_adapter(std::string_view body);
+  Reply wake_up(const net::Exchange& exchange);
   rt::Task<Call::Outcome> pause(net::Exchange& exchange);
   rt::Task<Call::Outcome> sleep(net::Exchange& exchange);
+  // Stops the core for that reason, after or before `mode` has been done to the requests that run;
+  // false if the client left before.
+  rt::Task<bool> halt(Core::Stop why, std::string_view mode);
   // Nothing is in the model any more; false if the client left before.
   rt::Task<bool> drained();
 
@@ -62,6 +78,8 @@ class Service final : public net::Handler {
   rt::WaitList hang_ended_;
   int64_t active_ = 0;
   uint64_t generation_requests_ = 0;
+  // What of a sleeping engine's memory is not back yet.
+  bool weights_asleep_ = false, kv_cache_asleep_ = false;
   std::string frozen_metrics_;
 };
 
