@@ -1,0 +1,187 @@
+"""What bench/run and bench/peers/run share: processes pinned to CPUs, their CPU time, and load on them."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REQUEST_CONNECTIONS, STREAMS = 32, 64
+
+
+def add_arguments(parser):
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/fairlead")
+    parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bench",
+                        help="where relay_mock and relay_load are")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3, help="of each round")
+
+
+def check_programs(args):
+    for program in (args.binary, args.tools / "relay_mock", args.tools / "relay_load"):
+        if not program.exists():
+            fail(f"{program} is missing: run `make bench`, which builds it")
+
+
+def fail(message):
+    sys.exit(f"{pathlib.Path(sys.argv[0]).resolve().relative_to(ROOT)}: {message}")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def process_tree(pid):
+    """The process and all below it."""
+    tree = [pid]
+    for one in tree:
+        for task in pathlib.Path(f"/proc/{one}/task").glob("*"):
+            try:
+                tree += map(int, (task / "children").read_text().split())
+            except OSError:
+                pass  # ended meanwhile
+    return tree
+
+
+def cpu_us(pid):
+    """CPU time of all threads. Nanosecond counters where the kernel has them, else clock ticks."""
+    try:
+        tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+        return sum(int((t / "schedstat").read_text().split()[0]) for t in tasks) / 1000
+    except FileNotFoundError:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def rss_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"process {pid} has no VmRSS")
+
+
+class Server:
+    """A process pinned to one CPU that listens on a port; its output goes to a file."""
+
+    def __init__(self, name, command, port, cpu, folder, env=None):
+        self.name, self.port, self.log = name, port, folder / f"{name}.log"
+        with self.log.open("w") as out:
+            self.process = subprocess.Popen(
+                ["taskset", "-c", str(cpu), *map(str, command)], stdout=out, stderr=out,
+                stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+        self.pid = self.process.pid
+
+    def wait_ready(self, path, seconds=20):
+        """None if it does not come to that."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                url = f"http://127.0.0.1:{self.port}{path}"
+                with urllib.request.urlopen(url, timeout=2) as answer:
+                    if answer.status == 200:
+                        return self
+            except OSError:
+                time.sleep(0.05)
+        return None
+
+    def cpu_us(self):
+        return sum(cpu_us(pid) for pid in process_tree(self.pid))
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                for pid in reversed(process_tree(self.pid)):
+                    os.kill(pid, signal.SIGKILL)
+                self.process.wait()
+
+
+class Rig:
+    """Servers on the first CPU; the client and what stands behind the servers on the last one."""
+
+    def __init__(self, args, folder):
+        self.args, self.folder, self.servers = args, folder, []
+        cpus = sorted(os.sched_getaffinity(0))
+        self.cpu, self.client_cpu = cpus[0], cpus[-1]
+
+    def start(self, name, command, port, cpu, ready, env=None):
+        server = Server(name, command, port, cpu, self.folder, env)
+        self.servers.append(server)
+        if server.wait_ready(ready) is None:
+            fail(f"{name} did not become ready:\n{server.log.read_text()[-2000:]}")
+        return server
+
+    def start_mock(self):
+        port = free_port()
+        return self.start("relay_mock", [self.args.tools / "relay_mock", port], port,
+                          self.client_cpu, "/health")
+
+    def start_nginx(self, backend_port):
+        port = free_port()
+        conf = (ROOT / "bench/nginx.conf").read_text()
+        for key, value in (("PORT", port), ("BACKEND", backend_port), ("DIR", self.folder)):
+            conf = conf.replace(f"@{key}@", str(value))
+        (self.folder / "nginx.conf").write_text(conf)
+        return self.start("nginx", ["nginx", "-p", self.folder, "-c", self.folder / "nginx.conf"],
+                          port, self.cpu, "/health")
+
+    def start_fairlead(self, backend_ports, *flags):
+        port = free_port()
+        backends = [word for backend in backend_ports
+                    for word in ("--backend", f"http://127.0.0.1:{backend}")]
+        return self.start("fairlead", [self.args.binary, "router", *backends, "--port", port,
+                                       "--metrics-port", free_port(), *flags],
+                          port, self.cpu, "/v1/models")
+
+    def load(self, port, mode, connections, seconds, *more):
+        command = ["taskset", "-c", self.client_cpu, self.args.tools / "relay_load", port, mode,
+                   connections, seconds, *more]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"{mode} at port {port} failed: {done.stderr.strip()}")
+        result = json.loads(done.stdout)
+        if result["errors"]:
+            fail(f"{mode} at port {port}: {result['errors']} answers were not 200")
+        return result
+
+    def measured(self, server, mode, connections, *more):
+        """One round: the load's result, with the server's CPU a request and an event beside it."""
+        self.load(server.port, mode, connections, 0.3, *more)
+        before = server.cpu_us()
+        result = self.load(server.port, mode, connections, self.args.seconds, *more)
+        spent = server.cpu_us() - before
+        result["cpu_request_us"] = spent / result["requests"]
+        result["cpu_event_us"] = spent / max(result["events"], 1)
+        result["busy"] = spent / (result["seconds"] * 1e6)
+        result["requests_per_s"] = result["requests"] / result["seconds"]
+        return result
+
+    def interleaved(self, mode, connections, targets, always_first=()):
+        """By target name: its results, the targets taking turns and swapping places every round."""
+        results = {}
+        for i in range(self.args.rounds):
+            order = targets if i % 2 == 0 else targets[::-1]
+            for server in [*always_first, *order]:
+                results.setdefault(server.name, []).append(
+                    self.measured(server, mode, connections))
+        return results
+
+    def close(self):
+        for server in reversed(self.servers):
+            server.stop()
+        self.servers = []
+
+
+def median(results, name, key):
+    return statistics.median(r[key] for r in results[name])
