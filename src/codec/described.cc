@@ -10,7 +10,8 @@
 namespace fairlead::codec {
 namespace {
 
-constexpr size_t kShownBytesMax = 80;  // of a value in an error message
+constexpr size_t kShownBytesMax = 80;     // of a value in an error message
+constexpr size_t kWarningBytesMax = 400;  // of a warning's text
 
 std::string shown(const Json& value) {
   std::string text = value.is_string() ? fmt::format("'{}'", value.as_string()) : to_string(value);
@@ -115,6 +116,14 @@ bool Reader::fail_text(const Json& value, std::string text) {
 bool Reader::fail(const Json& value, std::string_view requirement) {
   return fail_text(value, fmt::format("{} is {}: {}", path_.empty() ? "the document" : path_,
                                       shown(value), requirement));
+}
+
+void Reader::warn(const Json& value, std::string_view text) {
+  if (warnings_ == nullptr) return;
+  std::string warning = path_.empty() ? std::string(text) : fmt::format("{}: {}", path_, text);
+  if (warning.size() > kWarningBytesMax) warning = warning.substr(0, kWarningBytesMax) + "...";
+  if (value.line() != 0) warning = fmt::format("line {}: {}", value.line(), warning);
+  warnings_->push_back(std::move(warning));
 }
 
 bool Reader::unknown(const StructInfo& info, std::string_view key, const Json& value) {

@@ -68,6 +68,8 @@ class Reader {
   bool read_struct(const StructInfo& info, const Json& value, void* object);
   // Keeps the first: "line 3: port is 70000: must be an integer from 1 to 65535".
   bool fail(const Json& value, std::string_view requirement);
+  // "line 3: port: <text>", for readers of a shape that no struct describes.
+  void warn(const Json& value, std::string_view text);
   base::Error error() const { return base::invalid_argument(error_); }
 
   // Adds ".name" or "[2]" to the path as long as it lives.

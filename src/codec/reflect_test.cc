@@ -140,6 +140,24 @@ TEST(Described, UnknownFieldMayBeAWarning) {
   EXPECT_EQ(warnings, std::vector<std::string>{"line 2: unknown field prot: did you mean 'port'?"});
 }
 
+TEST(Reader, WarnsWithLineAndPathInBoundedText) {
+  std::vector<std::string> warnings;
+  Reader reader(&warnings);
+  const Json tree = *parse_yaml("a:\n  - x\n");
+  reader.warn(tree, "odd");
+  {
+    const Reader::Step a(reader, "a");
+    const Reader::Step first(reader, size_t{0});
+    reader.warn(tree.find("a")->items()[0], "odder");
+    reader.warn(tree.find("a")->items()[0], std::string(10'000, 'x'));
+  }
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_TRUE(warnings[0].ends_with("odd"));
+  EXPECT_EQ(warnings[1], "line 2: a[0]: odder");
+  EXPECT_LT(warnings[2].size(), 500u);
+  Reader(nullptr).warn(tree, "nobody listens");
+}
+
 TEST(Described, EmptyMappingSetsNothing) {
   EXPECT_EQ(error_of("limits:\n"), "accepted");
   const auto limits = read_described<Limits>(*parse_yaml("# nothing\n"));
