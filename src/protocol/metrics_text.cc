@@ -84,6 +84,14 @@ enum Name : size_t {
   kRunningSglang,
   kWaitingSglang,
   kUsageSglang,
+  kTtftSum,
+  kTtftCount,
+  kTpotSum,
+  kTpotCount,
+  kTtftSumSglang,
+  kTtftCountSglang,
+  kTpotSumSglang,
+  kTpotCountSglang,
   kNames
 };
 constexpr std::string_view kEngineNames[kNames] = {"vllm:num_requests_running",
@@ -97,7 +105,15 @@ constexpr std::string_view kEngineNames[kNames] = {"vllm:num_requests_running",
                                                    "vllm:cache_config_info",
                                                    "sglang:num_running_reqs",
                                                    "sglang:num_queue_reqs",
-                                                   "sglang:token_usage"};
+                                                   "sglang:token_usage",
+                                                   "vllm:time_to_first_token_seconds_sum",
+                                                   "vllm:time_to_first_token_seconds_count",
+                                                   "vllm:inter_token_latency_seconds_sum",
+                                                   "vllm:inter_token_latency_seconds_count",
+                                                   "sglang:time_to_first_token_seconds_sum",
+                                                   "sglang:time_to_first_token_seconds_count",
+                                                   "sglang:inter_token_latency_seconds_sum",
+                                                   "sglang:inter_token_latency_seconds_count"};
 
 }  // namespace
 
@@ -184,6 +200,22 @@ EngineLoad read_engine_load(std::string_view exposition) {
         if (const auto blocks = integer_label(sample.labels, "num_gpu_blocks")) {
           load.blocks = load.blocks.value_or(0) + *blocks;
         }
+        break;
+      case kTtftSum:
+      case kTtftSumSglang:
+        add(load.ttft_seconds, sample.value);
+        break;
+      case kTtftCount:
+      case kTtftCountSglang:
+        add(load.ttft_count, sample.value);
+        break;
+      case kTpotSum:
+      case kTpotSumSglang:
+        add(load.tpot_seconds, sample.value);
+        break;
+      case kTpotCount:
+      case kTpotCountSglang:
+        add(load.tpot_count, sample.value);
         break;
       case kNames:
         break;

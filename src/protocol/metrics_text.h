@@ -30,6 +30,8 @@ struct EngineLoad {
   std::optional<double> running, waiting;
   std::optional<double> cache_usage;                // 0 to 1
   std::optional<double> cache_queries, cache_hits;  // tokens, ever
+  // Sums and counts of the histograms of time to first token and of time between tokens, ever.
+  std::optional<double> ttft_seconds, ttft_count, tpot_seconds, tpot_count;
   std::optional<int64_t> block_size, blocks;
 };
 // vLLM's names, old and new, and SGLang's.

@@ -78,6 +78,23 @@ TEST(EngineLoad, ReadsOldNamesAndSglangs) {
   EXPECT_EQ(load.cache_usage, 0.125);
 }
 
+TEST(EngineLoad, ReadsSumsAndCountsOfLatencies) {
+  const EngineLoad load = read_engine_load(
+      "vllm:time_to_first_token_seconds_bucket{le=\"+Inf\"} 9.0\n"
+      "vllm:time_to_first_token_seconds_count{engine=\"0\"} 3.0\n"
+      "vllm:time_to_first_token_seconds_sum{engine=\"0\"} 1.5\n"
+      "vllm:time_to_first_token_seconds_count{engine=\"1\"} 1.0\n"
+      "vllm:time_to_first_token_seconds_sum{engine=\"1\"} 0.5\n"
+      "vllm:inter_token_latency_seconds_count 100.0\n"
+      "vllm:inter_token_latency_seconds_sum 2.5\n");
+  EXPECT_EQ(load.ttft_count, 4);
+  EXPECT_EQ(load.ttft_seconds, 2);
+  EXPECT_EQ(load.tpot_count, 100);
+  EXPECT_EQ(load.tpot_seconds, 2.5);
+  EXPECT_EQ(read_engine_load("sglang:time_to_first_token_seconds_sum 7\n").ttft_seconds, 7);
+  EXPECT_EQ(read_engine_load("sglang:inter_token_latency_seconds_count 8\n").tpot_count, 8);
+}
+
 TEST(EngineLoad, StaysEmptyForWhatIsNotThere) {
   const EngineLoad load = read_engine_load("vllm:num_requests_running NaN\n<html>\n");
   EXPECT_EQ(load.running, std::nullopt);
