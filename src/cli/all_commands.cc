@@ -12,6 +12,7 @@
 #include "engine/run.h"
 #include "laptop/config.h"
 #include "laptop/up.h"
+#include "router/check_config.h"
 #include "router/config.h"
 #include "router/run.h"
 
@@ -73,7 +74,17 @@ std::string router_help() {
       "holds its prefix, moves it where a replica fails before its answer begins, and says why.\n",
       "  fairlead router --backend http://127.0.0.1:8001 --backend http://127.0.0.1:8002\n"
       "  fairlead router --backends-file backends.yaml --policy least-request --port 8080\n"
+      "  fairlead router --config router.yaml --check-config    says what is wrong with the file\n"
       "  curl -H 'x-fairlead-explain: 1' ...    with --allow-explain: which replica, and why\n");
+}
+
+int check_router(const router::RouterConfig& config) {
+  const auto check = router::check_config(config);
+  if (!check) return finished("router", check.error());
+  for (const std::string& warning : check->warnings) fmt::print(stderr, "warning: {}\n", warning);
+  fmt::print("the configuration is usable: {} back ends, {} warnings\n", check->backends,
+             check->warnings.size());
+  return 0;
 }
 
 int run_router(std::span<const std::string> args) {
@@ -82,6 +93,7 @@ int run_router(std::span<const std::string> args) {
   if (const auto valid = router::validate(*config); !valid) {
     return wrong_usage("router", valid.error());
   }
+  if (config->check_config) return check_router(*config);
   return finished("router", router::run_router(std::move(*config)));
 }
 

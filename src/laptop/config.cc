@@ -17,8 +17,7 @@ auto fields_of(const LaptopConfig*) {
           .doc = "simulated engines behind the router", .min = 1U, .max = kEnginesMax},
       Field<&C::model>{.doc = "the model's name in requests"},
       Field<&C::profile>{.doc = "what the engines simulate: a profile's name or file"},
-      Field<&C::policy>{.doc = "how the router picks a replica: round-robin, random, least-request "
-                               "or prefix-cache"},
+      Field<&C::policy>{.doc = "how the router picks a replica, as its own --policy"},
       Field<&C::once>{.doc = "stop after the first answer, with exit code 0"}};
 }
 

@@ -5,16 +5,21 @@
 namespace fairlead::pick {
 
 Chooser::Chooser(const Policy& policy, Columns& columns, cache_index::PrefixIndex& index)
-    : policy_(policy), columns_(columns), index_(index), scratch_(columns.slots()) {
+    : policy_(&policy), columns_(columns), index_(index), scratch_(columns.slots()) {
   CHECK(columns.slots() == index.slots(), "columns and index are of different sizes");
 }
 
+void Chooser::use(const Policy& policy) {
+  policy_ = &policy;
+  scratch_ = Scratch(columns_.slots());  // columns belong to other scorers now
+}
+
 std::optional<Reservation> Chooser::pick(const Query& query, base::Random& random) {
-  const Context context{query, columns_, index_, random, scratch_, policy_.scorers()};
+  const Context context{query, columns_, index_, random, scratch_, policy_->scorers()};
   scratch_.candidates.assign(query.model->slots.begin(), query.model->slots.end());
-  for (const Filter* filter : policy_.filters()) filter->apply(context);
+  for (const Filter* filter : policy_->filters()) filter->apply(context);
   if (scratch_.candidates.empty()) return std::nullopt;
-  const Pick pick = policy_.picker().pick(context);
+  const Pick pick = policy_->picker().pick(context);
 
   Reservation reservation{.holder = index_.holder(pick.slot),
                           .reason = pick.reason,
@@ -22,7 +27,7 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
                           .awaits_first_byte = true,
                           .open = true};
   columns_.begin(pick.slot, query.prompt_tokens);
-  if (policy_.reads_prefixes()) {
+  if (policy_->reads_prefixes()) {
     reservation.held_blocks = scratch_.depths.of(pick.slot);
     reservation.recorded = true;
     index_.record(reservation.holder, query.blocks);
@@ -31,14 +36,14 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
 }
 
 Explanation Chooser::explain(const Query& query, const Reservation& pick, base::Random& random) {
-  const Context context{query, columns_, index_, random, scratch_, policy_.scorers()};
-  Explanation explanation{.policy = policy_.name(),
+  const Context context{query, columns_, index_, random, scratch_, policy_->scorers()};
+  Explanation explanation{.policy = policy_->name(),
                           .reason = pick.reason,
                           .candidates = static_cast<uint32_t>(query.model->slots.size()),
                           .blocks = static_cast<uint32_t>(query.blocks.size())};
   std::vector<Slot>& candidates = scratch_.candidates;
   explanation.filtered = explanation.candidates - static_cast<uint32_t>(candidates.size());
-  for (const Scorer* scorer : policy_.scorers()) {
+  for (const Scorer* scorer : policy_->scorers()) {
     explanation.scorers[explanation.scorer_count++] = scorer->name();
   }
   const auto row = [&](Slot slot) {
@@ -48,12 +53,14 @@ Explanation Chooser::explain(const Query& query, const Reservation& pick, base::
   };
   explanation.chosen = row(pick.slot());
   std::erase(candidates, pick.slot());
-  for (size_t i = 0; i < explanation.scorer_count; ++i) context.score(i, candidates);
+  if (!policy_->picker().scores_all()) {
+    for (size_t i = 0; i < explanation.scorer_count; ++i) context.score(i, candidates);
+  }
   const size_t count = std::min(candidates.size(), Explanation::kOthersMax);
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count),
                     candidates.end(), [&](Slot a, Slot b) {
-                      if (policy_.picker().prefers(context, a, b)) return true;
-                      return !policy_.picker().prefers(context, b, a) && a < b;
+                      if (policy_->picker().prefers(context, a, b)) return true;
+                      return !policy_->picker().prefers(context, b, a) && a < b;
                     });
   for (size_t i = 0; i < count; ++i) explanation.others[i] = row(candidates[i]);
   explanation.other_count = count;

@@ -59,6 +59,8 @@ struct Explanation {
 class Chooser {
  public:
   Chooser(const Policy& policy, Columns& columns, cache_index::PrefixIndex& index);
+  // From the next pick on; reservations stay good. Allocates.
+  void use(const Policy& policy);
 
   // Nothing if no replica of the model is left after filtering.
   std::optional<Reservation> pick(const Query& query, base::Random& random);
@@ -73,7 +75,7 @@ class Chooser {
   void undo(Reservation& reservation, std::span<const uint64_t> blocks);
 
  private:
-  const Policy& policy_;
+  const Policy* policy_;
   Columns& columns_;
   cache_index::PrefixIndex& index_;
   Scratch scratch_;

@@ -17,6 +17,10 @@ std::unique_ptr<const Policy> policy(std::string_view name) {
   return std::move(*Policy::make(name, {}));
 }
 
+std::unique_ptr<const Policy> weighted(std::vector<WeightedScore> weights) {
+  return std::move(*Policy::make_weighted({}, {.weights = std::move(weights)}));
+}
+
 TEST(Chooser, ABurstOfSiblingsSeesItself) {
   World world(4);
   const auto prefix_cache = policy("prefix-cache");
@@ -126,6 +130,46 @@ TEST(Chooser, ExplainsWhyAndWhatTheOthersScored) {
   chooser.finish(*pick);
 }
 
+TEST(Chooser, ExplainsSumsWithTheScoresOfThePick) {
+  World world(3);
+  world.load(1, 1);
+  const auto policy = weighted({{"random", 1}});
+  Chooser chooser(*policy, world.columns, world.index);
+  auto pick = chooser.pick(world.query, world.random);
+  const base::Random before = world.random;
+  const Explanation why = chooser.explain(world.query, *pick, world.random);
+  EXPECT_EQ(base::Random(before).next(), base::Random(world.random).next()) << "drawn again";
+  ASSERT_EQ(why.scorer_count, 2u);
+  EXPECT_EQ(why.scorers[0], "random");
+  EXPECT_EQ(why.scorers[1], "load");
+  ASSERT_EQ(why.other_count, 2u);
+  EXPECT_GE(why.chosen.scores[0], why.others[0].scores[0]);
+  EXPECT_GE(why.others[0].scores[0], why.others[1].scores[0]);
+  chooser.finish(*pick);
+}
+
+TEST(Chooser, AnotherPolicyDecidesFromTheNextPickOn) {
+  World world(3);
+  const auto blocks = chain(1, 20);
+  world.hold(2, blocks);
+  world.query.blocks = blocks;
+  const auto prefix = weighted({{"prefix-cache", 1}});
+  const auto usage = weighted({{"gpu-usage", 1}});
+  for (const Slot slot : world.scratch.candidates) {
+    world.columns.set_scraped(slot, {.kv_usage = slot == 1 ? 0.1F : 0.9F}, 0);
+  }
+  Chooser chooser(*prefix, world.columns, world.index);
+  auto first = chooser.pick(world.query, world.random);
+  EXPECT_EQ(first->slot(), 2u);
+  chooser.use(*usage);
+  auto second = chooser.pick(world.query, world.random);
+  EXPECT_EQ(second->slot(), 1u);
+  EXPECT_FALSE(second->recorded);
+  chooser.undo(*first, blocks);
+  chooser.finish(*second);
+  EXPECT_EQ(world.columns.in_flight(1) + world.columns.in_flight(2), 0u);
+}
+
 // Whatever the state of the world: a pick is a candidate that filters allow, and after all
 // reservations have ended, the columns say so.
 TEST(Chooser, RandomWorldsKeepTheRules) {
@@ -133,14 +177,28 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
     base::Random random(seed);
     const auto slots = static_cast<uint32_t>(1 + random.below(40));
     World world(slots);
-    const auto chosen_policy = policy(Policy::names()[random.below(Policy::names().size())]);
-    Chooser chooser(*chosen_policy, world.columns, world.index);
+    std::vector<std::unique_ptr<const Policy>> policies;
+    for (const std::string_view name : Policy::names()) policies.push_back(policy(name));
+    policies.push_back(weighted(
+        {{"least-request", 1}, {"gpu-usage", 0.5}, {"least-latency", 2}, {"prefix-cache", 1}}));
+    Chooser chooser(*policies[random.below(policies.size())], world.columns, world.index);
     std::vector<std::pair<Reservation, testing::Blocks>> open;
     for (int step = 0; step < 100; ++step) {
       const auto touched = static_cast<Slot>(random.below(slots));
       if (random.below(4) == 0) {
         world.columns.set_health(touched, static_cast<Health>(random.below(3)));
       }
+      if (random.below(4) == 0) {
+        world.columns.set_scraped(touched,
+                                  {.running = static_cast<uint32_t>(random.below(20)),
+                                   .waiting = static_cast<uint32_t>(random.below(20)),
+                                   .kv_usage = static_cast<float>(random.below(101)) / 100,
+                                   .latency = {.ttft = base::Nanos(random.below(1'000)),
+                                               .tpot = base::Nanos(random.below(1'000))}},
+                                  static_cast<uint32_t>(random.below(20)));
+      }
+      if (random.below(10) == 0) world.columns.set_stale(touched);
+      if (random.below(30) == 0) chooser.use(*policies[random.below(policies.size())]);
       std::vector<Slot> tried;
       for (uint64_t n = random.below(4); n > 1; --n) {
         tried.push_back(static_cast<Slot>(random.below(slots)));
@@ -149,6 +207,7 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
       world.query = {.model = world.table.find("m"),
                      .blocks = blocks,
                      .prompt_tokens = static_cast<uint32_t>(random.below(5'000)),
+                     .session = random.below(100),
                      .tried = tried};
       bool ready = false;
       bool suspect = false;

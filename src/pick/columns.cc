@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace fairlead::pick {
 namespace {
@@ -33,10 +34,16 @@ Columns::Columns(uint32_t slots)
       running_(column<uint32_t>(slots)),
       waiting_(column<uint32_t>(slots)),
       kv_usage_(column<float>(slots)),
+      ttft_(column<int64_t>(slots)),
+      tpot_(column<int64_t>(slots)),
       scraped_at_(column<int64_t>(slots)),
-      health_(column<Health>(slots)) {}
+      fresh_(column<bool>(slots)),
+      identity_(column<uint64_t>(slots)),
+      health_(column<Health>(slots)) {
+  for (uint32_t slot = 0; slot < slots; ++slot) identity_[slot].store(base::mix64(slot), kRelaxed);
+}
 
-void Columns::open(Slot slot, std::span<const Slot> peers) {
+void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
   SOFT_CHECK(in_flight(slot) == 0, "a slot was handed on with requests in flight");
   uint64_t given = 0;
   for (size_t i = 0; i < peers.size(); ++i) {
@@ -47,6 +54,8 @@ void Columns::open(Slot slot, std::span<const Slot> peers) {
   prompt_tokens_[slot].store(0, kRelaxed);
   given_[slot].store(given, kRelaxed);
   set_scraped(slot, Scraped{}, 0);
+  set_stale(slot);
+  identity_[slot].store(identity, kRelaxed);
   set_health(slot, Health::kReady);
 }
 
@@ -70,16 +79,31 @@ void Columns::set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_m
   running_[slot].store(sample.running, kRelaxed);
   waiting_[slot].store(sample.waiting, kRelaxed);
   kv_usage_[slot].store(sample.kv_usage, kRelaxed);
+  ttft_[slot].store(sample.latency.ttft.count(), kRelaxed);
+  tpot_[slot].store(sample.latency.tpot.count(), kRelaxed);
   scraped_at_[slot].store(sample.at.time_since_epoch().count(), kRelaxed);
   const uint32_t all = sample.running + sample.waiting;
   foreign_[slot].store(all > in_flight_max ? all - in_flight_max : 0, kRelaxed);
+  fresh_[slot].store(true, kRelaxed);
+}
+
+void Columns::set_stale(Slot slot) {
+  foreign_[slot].store(0, kRelaxed);
+  fresh_[slot].store(false, kRelaxed);
+}
+
+Latency Columns::latency(Slot slot) const {
+  if (!fresh(slot)) return {};
+  return {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))};
 }
 
 Scraped Columns::scraped(Slot slot) const {
-  return {.running = read(running_, slot),
-          .waiting = read(waiting_, slot),
-          .kv_usage = read(kv_usage_, slot),
-          .at = base::TimePoint(base::Nanos(read(scraped_at_, slot)))};
+  return {
+      .running = read(running_, slot),
+      .waiting = read(waiting_, slot),
+      .kv_usage = read(kv_usage_, slot),
+      .latency = {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))},
+      .at = base::TimePoint(base::Nanos(read(scraped_at_, slot)))};
 }
 
 void Columns::set_health(Slot slot, Health health) {

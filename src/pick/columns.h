@@ -25,10 +25,17 @@ enum class Health : uint8_t {
   kDown,     // known not to serve: not used
 };
 
+// Means of what an engine measured of late; zero where it measured nothing.
+struct Latency {
+  base::Nanos ttft{};  // to a request's first token
+  base::Nanos tpot{};  // an output token
+};
+
 struct Scraped {
   uint32_t running = 0;
   uint32_t waiting = 0;
   float kv_usage = 0;  // 0 to 1
+  Latency latency{};
   base::TimePoint at{};
 };
 
@@ -39,7 +46,8 @@ class Columns {
   uint32_t slots() const { return slots_; }
   // Clears the slot for a new replica: ready, idle, and as if it had been given as many prompt
   // tokens as the replica of `peers` that was given fewest, so that it is not flooded to catch up.
-  void open(Slot slot, std::span<const Slot> peers);
+  // `identity` is a hash of what the replica is called everywhere, the same in all routers.
+  void open(Slot slot, std::span<const Slot> peers, uint64_t identity);
 
   // Traffic. Prompt tokens count as in flight until the first byte of the answer.
   void begin(Slot slot, uint32_t prompt_tokens);
@@ -58,8 +66,16 @@ class Columns {
   // has beyond it came from elsewhere.
   void set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_max);
   // The sample is too old to act upon; it stays readable.
-  void set_stale(Slot slot) { foreign_[slot].store(0, std::memory_order_relaxed); }
+  void set_stale(Slot slot);
+  bool fresh(Slot slot) const { return read(fresh_, slot); }
   Scraped scraped(Slot slot) const;
+  uint32_t running(Slot slot) const { return read(running_, slot); }
+  uint32_t waiting(Slot slot) const { return read(waiting_, slot); }
+  float kv_usage(Slot slot) const { return read(kv_usage_, slot); }
+  // Of a fresh sample; else nothing was measured.
+  Latency latency(Slot slot) const;
+
+  uint64_t identity(Slot slot) const { return read(identity_, slot); }
 
   Health health(Slot slot) const { return read(health_, slot); }
   void set_health(Slot slot, Health health);
@@ -82,7 +98,11 @@ class Columns {
   Column<uint32_t> running_;
   Column<uint32_t> waiting_;
   Column<float> kv_usage_;
+  Column<int64_t> ttft_;
+  Column<int64_t> tpot_;
   Column<int64_t> scraped_at_;
+  Column<bool> fresh_;
+  Column<uint64_t> identity_;
   Column<Health> health_;
   std::atomic<uint32_t> unready_{0};
 };

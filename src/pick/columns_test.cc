@@ -55,6 +55,31 @@ TEST(Columns, AStaleSampleCountsForNothingButStaysReadable) {
   EXPECT_EQ(columns.scraped(0).at, base::TimePoint(base::Nanos(7)));
 }
 
+TEST(Columns, AStaleSampleStaysReadableButIsNotActedUpon) {
+  Columns columns(2);
+  EXPECT_FALSE(columns.fresh(0)) << "nothing was scraped yet";
+  const Latency measured{.ttft = std::chrono::milliseconds(80),
+                         .tpot = std::chrono::milliseconds(9)};
+  columns.set_scraped(0, {.running = 3, .waiting = 2, .latency = measured}, 0);
+  EXPECT_TRUE(columns.fresh(0));
+  EXPECT_EQ(columns.latency(0).ttft, measured.ttft);
+  columns.set_stale(0);
+  EXPECT_FALSE(columns.fresh(0));
+  EXPECT_EQ(columns.latency(0).ttft, base::Nanos(0));
+  EXPECT_EQ(columns.load(0), 0u);
+  EXPECT_EQ(columns.scraped(0).waiting, 2u);
+  EXPECT_EQ(columns.scraped(0).latency.tpot, measured.tpot);
+}
+
+TEST(Columns, ASlotIsKnownByItsReplicasIdentity) {
+  Columns columns(2);
+  EXPECT_NE(columns.identity(0), columns.identity(1));
+  columns.set_scraped(1, {.waiting = 2}, 0);
+  columns.open(1, {}, 4711);
+  EXPECT_EQ(columns.identity(1), 4711u);
+  EXPECT_FALSE(columns.fresh(1));
+}
+
 TEST(Columns, KnowWhetherAllAreReady) {
   Columns columns(3);
   EXPECT_EQ(columns.unready(), 0u);
@@ -65,7 +90,7 @@ TEST(Columns, KnowWhetherAllAreReady) {
   columns.set_health(0, Health::kReady);
   columns.set_health(0, Health::kReady);
   EXPECT_EQ(columns.unready(), 1u);
-  columns.open(1, {});
+  columns.open(1, {}, 1);
   EXPECT_EQ(columns.unready(), 0u);
 }
 
@@ -73,12 +98,12 @@ TEST(Columns, ANewReplicaStartsWithTheTokensOfTheOneGivenFewest) {
   Columns columns(3);
   columns.begin(0, 700);
   columns.begin(1, 300);
-  columns.open(2, std::array<Slot, 2>{0, 1});
+  columns.open(2, std::array<Slot, 2>{0, 1}, 2);
   EXPECT_EQ(columns.prompt_tokens_given(2), 300u);
   columns.begin(2, 50);
   columns.prompt_done(2, 50);
   columns.end(2);
-  columns.open(2, {});
+  columns.open(2, {}, 2);
   EXPECT_EQ(columns.prompt_tokens_given(2), 0u);
 }
 

@@ -25,6 +25,14 @@ std::string_view to_string(Reason reason) {
       return "prefix-cold";
     case Reason::kHolderTooBusy:
       return "holder-too-busy";
+    case Reason::kLessLoadedOfTwo:
+      return "less-loaded-of-two";
+    case Reason::kSession:
+      return "session";
+    case Reason::kSessionTooBusy:
+      return "session-too-busy";
+    case Reason::kBestScore:
+      return "best-score";
   }
   return "unknown";
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct Query {
   const Model* model = nullptr;
   std::span<const uint64_t> blocks;  // of the prompt, see cache_index/prefix_hasher.h
   uint32_t prompt_tokens = 0;        // an estimate will do
+  std::optional<uint64_t> session;   // hash of the session's name
   std::span<const Slot> tried;       // replicas where this request has failed already
 };
 
@@ -31,14 +33,14 @@ struct Query {
 // only the scorer whose column it is writes to it.
 using Scores = std::vector<float>;
 
-inline constexpr size_t kScorersMax = 4;
+inline constexpr size_t kScorersMax = 6;
 
 struct Scratch {
   explicit Scratch(uint32_t slots);
 
   std::vector<Slot> candidates;
   std::vector<Scores> scores;   // one for each scorer of the policy, in its picker's order
-  std::vector<Slot> shortlist;  // free for the picker
+  std::vector<Slot> shortlist;  // free for the plugin at work
   cache_index::Depths depths;   // set by the prefix scorer
 };
 
@@ -64,6 +66,10 @@ enum class Reason : uint8_t {
   kHoldsPrefix,
   kPrefixCold,     // least loaded, because nobody holds enough of the prompt
   kHolderTooBusy,  // least loaded, because every holder is past the load bound
+  kLessLoadedOfTwo,
+  kSession,         // where the session belongs
+  kSessionTooBusy,  // the next in the session's order, because that one is past the load bound
+  kBestScore,       // weighted
 };
 std::string_view to_string(Reason reason);
 
@@ -94,6 +100,8 @@ class Picker {
   virtual std::string_view name() const = 0;
   // The columns it may ask for, in order. At most kScorersMax.
   virtual std::span<const std::string_view> scorers() const = 0;
+  // Whether it scores all candidates anyway, so that an explanation need not.
+  virtual bool scores_all() const { return false; }
   // At least one candidate is there. The slot it picks is scored in every column afterwards.
   virtual Pick pick(const Context& context) const = 0;
   // Whether it would rather have `a` than `b`, both scored, for the explanation's list of others.

@@ -17,23 +17,42 @@ struct Preset {
 // All policies filter alike: what was tried goes first, so that the panic rule of `health` decides
 // among what is left.
 constexpr std::array<std::string_view, 2> kFilters{"tried", "health"};
-constexpr std::array<Preset, 4> kPresets{{
-    {"prefix-cache", "prefix-affinity"},
-    {"least-request", "least-load"},
-    {"round-robin", "round-robin"},
-    {"random", "random"},
-}};
-constexpr std::array<std::string_view, kPresets.size()> kNames{kPresets[0].name, kPresets[1].name,
-                                                               kPresets[2].name, kPresets[3].name};
+constexpr std::array kPresets{
+    Preset{"prefix-cache", "prefix-affinity"}, Preset{"least-request", "least-load"},
+    Preset{"power-of-two", "power-of-two"},    Preset{"session-affinity", "session-affinity"},
+    Preset{"round-robin", "round-robin"},      Preset{"random", "random"},
+};
+constexpr auto kNames = [] {
+  std::array<std::string_view, kPresets.size()> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kPresets[i].name;
+  return names;
+}();
 
 template <class Map>
-auto* find(const Map& map, std::string_view name) {
+base::Result<typename Map::mapped_type::pointer> find(const Map& map, std::string_view kind,
+                                                      std::string_view name) {
   const auto it = map.find(name);
-  CHECK(it != map.end(), "a preset names a plugin that is not registered");
-  return it->second.get();
+  if (it != map.end()) return it->second.get();
+  return base::invalid_argument(fmt::format("no {} is called \"{}\"", kind, name));
 }
 
 }  // namespace
+
+base::Result<> PolicyOptions::validate() const {
+  if (auto valid = prefix_affinity.validate(); !valid) return valid;
+  if (auto valid = least_latency.validate(); !valid) return valid;
+  if (auto valid = hashing.validate(); !valid) return valid;
+  if (weights.size() >= kScorersMax) {
+    return base::invalid_argument(fmt::format("at most {} scorers add up", kScorersMax - 1));
+  }
+  for (const WeightedScore& score : weights) {
+    if (score.weight >= 0 && score.weight <= WeightedScore::kWeightMax) continue;
+    return base::invalid_argument(fmt::format("weight of {} is {}, allowed are 0 to {}",
+                                              score.scorer, score.weight,
+                                              WeightedScore::kWeightMax));
+  }
+  return {};
+}
 
 std::span<const std::string_view> Policy::names() { return kNames; }
 
@@ -45,20 +64,40 @@ base::Result<std::unique_ptr<const Policy>> Policy::make(std::string_view name,
     return base::invalid_argument(
         fmt::format("no policy is called \"{}\"; there are {}", name, fmt::join(kNames, ", ")));
   }
-  if (auto valid = options.validate(); !valid) return valid.error();
+  return assemble(preset->name, {}, preset->picker, options);
+}
 
+base::Result<std::unique_ptr<const Policy>> Policy::make_weighted(
+    std::span<const std::string> filters, const PolicyOptions& options) {
+  return assemble("weighted", filters, "weighted", options);
+}
+
+base::Result<std::unique_ptr<const Policy>> Policy::assemble(std::string_view name,
+                                                             std::span<const std::string> filters,
+                                                             std::string_view picker,
+                                                             const PolicyOptions& options) {
+  if (auto valid = options.validate(); !valid) return valid.error();
   std::unique_ptr<Policy> policy(new Policy);
-  policy->name_ = preset->name;
-  register_filters(policy->plugins_);
-  register_scorers(policy->plugins_);
+  policy->name_ = name;
+  policy->hashing_ = options.hashing;
+  register_filters(policy->plugins_, options);
+  register_scorers(policy->plugins_, options);
   register_pickers(policy->plugins_, options);
-  for (const std::string_view filter : kFilters) {
-    policy->filters_.push_back(find(policy->plugins_.filters, filter));
+  std::vector<std::string_view> all(kFilters.begin(), kFilters.end());
+  all.insert(all.end(), filters.begin(), filters.end());
+  for (const std::string_view filter : all) {
+    const auto found = find(policy->plugins_.filters, "filter", filter);
+    if (!found) return found.error();
+    policy->filters_.push_back(*found);
   }
-  policy->picker_ = find(policy->plugins_.pickers, preset->picker);
+  const auto chosen = find(policy->plugins_.pickers, "picker", picker);
+  if (!chosen) return chosen.error();
+  policy->picker_ = *chosen;
   for (const std::string_view scorer : policy->picker_->scorers()) {
-    policy->scorers_.push_back(find(policy->plugins_.scorers, scorer));
-    policy->reads_prefixes_ |= scorer == "prefix";
+    const auto found = find(policy->plugins_.scorers, "scorer", scorer);
+    if (!found) return found.error();
+    policy->scorers_.push_back(*found);
+    policy->reads_prefixes_ |= scorer == "prefix" || scorer == "prefix-cache";
   }
   CHECK(policy->scorers_.size() <= kScorersMax, "a picker reads too many columns");
   return std::unique_ptr<const Policy>(std::move(policy));

@@ -49,6 +49,34 @@ std::vector<Table::Replica> table_of(const Json& scene) {
   return out;
 }
 
+Scraped scraped(const Json& replica) {
+  const auto milliseconds = [&](std::string_view key) {
+    return base::Nanos(std::chrono::milliseconds(number(replica, key)));
+  };
+  return {.running = static_cast<uint32_t>(number(replica, "scraped")),
+          .waiting = static_cast<uint32_t>(number(replica, "waiting")),
+          .kv_usage = static_cast<float>(number(replica, "usage_percent")) / 100,
+          .latency = {.ttft = milliseconds("ttft_ms"), .tpot = milliseconds("tpot_ms")}};
+}
+
+// A preset by its name, or what a scheduling file would describe.
+base::Result<std::unique_ptr<const Policy>> policy_of(const Json& scene) {
+  PolicyOptions options;
+  if (const Json* factor = scene.find("load_factor")) {
+    options.prefix_affinity.load_factor = factor->as_double();
+  }
+  const Json* weights = scene.find("weights");
+  if (weights == nullptr) return Policy::make(scene.find("policy")->as_string(), options);
+  for (const auto& [scorer, weight] : weights->members()) {
+    options.weights.push_back({scorer, weight.as_double()});
+  }
+  std::vector<std::string> filters;
+  if (const Json* names = scene.find("filters")) {
+    for (const Json& name : names->items()) filters.push_back(name.as_string());
+  }
+  return Policy::make_weighted(filters, options);
+}
+
 void set_up(testing::World& world, const Json& scene, const testing::Blocks& prompt) {
   Slot slot = 0;
   for (const Json& replica : scene.find("replicas")->items()) {
@@ -58,8 +86,7 @@ void set_up(testing::World& world, const Json& scene, const testing::Blocks& pro
       world.columns.begin(slot, static_cast<uint32_t>(given));
       world.columns.end(slot);
     }
-    const auto scraped = static_cast<uint32_t>(number(replica, "scraped"));
-    world.columns.set_scraped(slot, {.running = scraped}, static_cast<uint32_t>(load));
+    world.columns.set_scraped(slot, scraped(replica), static_cast<uint32_t>(load));
     world.columns.set_health(slot, health(text(replica, "health", "ready")));
     const auto held = static_cast<ptrdiff_t>(number(replica, "holds"));
     world.hold(slot, testing::Blocks(prompt.begin(), prompt.begin() + held));
@@ -68,11 +95,7 @@ void set_up(testing::World& world, const Json& scene, const testing::Blocks& pro
 }
 
 void run(const Json& scene) {
-  PolicyOptions options;
-  if (const Json* factor = scene.find("load_factor")) {
-    options.prefix_affinity.load_factor = factor->as_double();
-  }
-  const auto policy = Policy::make(scene.find("policy")->as_string(), options);
+  const auto policy = policy_of(scene);
   ASSERT_TRUE(policy) << policy.error().message();
   const testing::Blocks prompt = testing::chain(1, number(*scene.find("prompt"), "blocks"));
   const std::vector<Slot> tried = slots(scene.find("tried"));
@@ -87,6 +110,7 @@ void run(const Json& scene) {
     base::Random random(seed);
     world.query = {
         .model = world.table.find("m"), .blocks = prompt, .prompt_tokens = 100, .tried = tried};
+    if (const Json* session = scene.find("session")) world.query.session = session->as_uint();
     std::optional<Reservation> pick = chooser.pick(world.query, random);
     ASSERT_EQ(pick.has_value(), !expected.empty());
     if (!pick) continue;
@@ -102,7 +126,7 @@ TEST(Policy, DecidesEveryCaseOfTheTable) {
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   const auto scenes = codec::parse_json(content);
   ASSERT_TRUE(scenes) << scenes.error().message();
-  ASSERT_GE(scenes->items().size(), 25u);
+  ASSERT_GE(scenes->items().size(), 40u);
   for (const Json& scene : scenes->items()) {
     SCOPED_TRACE(scene.find("name")->as_string());
     run(scene);
@@ -114,7 +138,7 @@ TEST(Policy, AnUnknownNameIsAnsweredWithTheKnownOnes) {
   ASSERT_FALSE(policy);
   EXPECT_EQ(policy.error().message(),
             "no policy is called \"prefix_cache\"; there are prefix-cache, least-request, "
-            "round-robin, random");
+            "power-of-two, session-affinity, round-robin, random");
 }
 
 TEST(Policy, EveryNameMakesAPolicy) {
@@ -123,7 +147,28 @@ TEST(Policy, EveryNameMakesAPolicy) {
     ASSERT_TRUE(policy) << name;
     EXPECT_EQ((*policy)->name(), name);
     EXPECT_EQ((*policy)->reads_prefixes(), name == "prefix-cache");
+    EXPECT_EQ((*policy)->reads_sessions(), name == "session-affinity");
   }
+}
+
+TEST(Policy, AWeightedOneNamesWhatItDoesNotKnow) {
+  const auto why = [](const std::vector<std::string>& filters, std::vector<WeightedScore> weights) {
+    const auto policy = Policy::make_weighted(filters, {.weights = std::move(weights)});
+    return policy ? std::string() : policy.error().message();
+  };
+  EXPECT_EQ(why({"least-request"}, {{"gpu-usage", 0}, {"random", WeightedScore::kWeightMax}}), "");
+  EXPECT_EQ(why({}, {}), "");
+  EXPECT_EQ(why({"least"}, {}), "no filter is called \"least\"");
+  EXPECT_EQ(why({}, {{"gpu", 1}}), "no scorer is called \"gpu\"");
+  EXPECT_NE(why({}, {{"gpu-usage", -1}}), "");
+  EXPECT_NE(why({}, {{"gpu-usage", 1.1e6}}), "");
+  EXPECT_EQ(why({}, std::vector<WeightedScore>(kScorersMax - 1, {"random", 1})), "");
+  EXPECT_NE(why({}, std::vector<WeightedScore>(kScorersMax, {"random", 1})), "");
+}
+
+TEST(Policy, AWeightedOneReadsPrefixesIfItScoresThem) {
+  EXPECT_TRUE((*Policy::make_weighted({}, {.weights = {{"prefix-cache", 1}}}))->reads_prefixes());
+  EXPECT_FALSE((*Policy::make_weighted({}, {.weights = {{"gpu-usage", 1}}}))->reads_prefixes());
 }
 
 TEST(Policy, OptionsAreBounded) {

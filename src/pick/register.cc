@@ -1,13 +1,22 @@
 // Every plugin, one line each.
 #include "pick/filters/health.h"
+#include "pick/filters/least_request.h"
 #include "pick/filters/tried.h"
 #include "pick/pickers/least_load.h"
+#include "pick/pickers/power_of_two.h"
 #include "pick/pickers/prefix_affinity.h"
 #include "pick/pickers/random.h"
 #include "pick/pickers/round_robin.h"
+#include "pick/pickers/session_affinity.h"
+#include "pick/pickers/weighted.h"
 #include "pick/policy.h"
+#include "pick/scorers/gpu_usage.h"
+#include "pick/scorers/least_latency.h"
+#include "pick/scorers/least_request.h"
 #include "pick/scorers/load.h"
 #include "pick/scorers/prefix.h"
+#include "pick/scorers/prefix_cache.h"
+#include "pick/scorers/random.h"
 
 namespace fairlead::pick {
 namespace {
@@ -21,14 +30,20 @@ void add(Map& map, Args&&... args) {
 
 }  // namespace
 
-void register_filters(Plugins& plugins) {
+void register_filters(Plugins& plugins, const PolicyOptions& options) {
   add<TriedFilter>(plugins.filters);
   add<HealthFilter>(plugins.filters);
+  add<LeastRequestFilter>(plugins.filters, options.least_request);
 }
 
-void register_scorers(Plugins& plugins) {
+void register_scorers(Plugins& plugins, const PolicyOptions& options) {
   add<LoadScorer>(plugins.scorers);
   add<PrefixScorer>(plugins.scorers);
+  add<LeastRequestScorer>(plugins.scorers);
+  add<LeastLatencyScorer>(plugins.scorers, options.least_latency);
+  add<GpuUsageScorer>(plugins.scorers);
+  add<PrefixCacheScorer>(plugins.scorers, options.prefix_cache);
+  add<RandomScorer>(plugins.scorers);
 }
 
 void register_pickers(Plugins& plugins, const PolicyOptions& options) {
@@ -36,6 +51,9 @@ void register_pickers(Plugins& plugins, const PolicyOptions& options) {
   add<RandomPicker>(plugins.pickers);
   add<LeastLoadPicker>(plugins.pickers);
   add<PrefixAffinityPicker>(plugins.pickers, options.prefix_affinity);
+  add<PowerOfTwoPicker>(plugins.pickers);
+  add<SessionAffinityPicker>(plugins.pickers);
+  add<WeightedPicker>(plugins.pickers, options.weights);
 }
 
 }  // namespace fairlead::pick

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/hash.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -233,7 +235,7 @@ void BackendControl::add(Backend backend) {
   for (const auto& replica : by_slot_) {
     if (replica != nullptr) peers.push_back(replica->backend->slot);
   }
-  columns_.open(slot, peers);
+  columns_.open(slot, peers, base::hash64(net::to_string(backend.address)));
   columns_.set_health(slot, pick::Health::kSuspect);
   inbox_->connect_failures[slot].store(0);
   inbox_->bad_answers[slot].store(0);

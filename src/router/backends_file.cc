@@ -1,11 +1,6 @@
 #include "router/backends_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "codec/yaml.h"
 
@@ -40,39 +35,12 @@ base::Result<std::vector<net::HostPort>> parse_backends(std::string_view text) {
   return hosts;
 }
 
-base::Result<std::string> BackendsFile::read() const {
-  const auto failed = [&] {
-    return base::Error(base::ErrorCode::kNotFound,
-                       fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
-  };
-  const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return failed();
-  std::string content(kBackendsFileBytesMax.count + 1, '\0');
-  size_t size = 0;
-  ssize_t got = 1;
-  while (got > 0 && size < content.size()) {
-    got = ::read(fd, content.data() + size, content.size() - size);
-    if (got > 0) size += static_cast<size_t>(got);
-  }
-  base::Result<std::string> error = got < 0 ? failed() : base::Result<std::string>("");
-  close(fd);
-  if (!error) return error;
-  if (size > kBackendsFileBytesMax.count) {
-    return base::invalid_argument(
-        fmt::format("{} is larger than {}", path_, to_string(kBackendsFileBytesMax)));
-  }
-  content.resize(size);
-  return content;
-}
-
 base::Result<std::optional<std::vector<net::HostPort>>> BackendsFile::changed() {
-  const auto content = read();
-  std::string state = content ? "+" + *content : "-" + content.error().message();
-  if (state == last_) return std::optional<std::vector<net::HostPort>>();
-  last_ = std::move(state);
+  const auto content = file_.changed();
   if (!content) return content.error();
-  auto hosts = parse_backends(*content);
-  if (!hosts) return hosts.error().wrap(path_);
+  if (!*content) return std::optional<std::vector<net::HostPort>>();
+  auto hosts = parse_backends(**content);
+  if (!hosts) return hosts.error().wrap(path());
   return std::optional(std::move(*hosts));
 }
 

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "net/address.h"
+#include "router/watched_file.h"
 
 namespace fairlead::router {
 
@@ -23,22 +24,18 @@ inline constexpr base::Bytes kBackendsFileBytesMax{1u << 20};
 // Errors name the line.
 base::Result<std::vector<net::HostPort>> parse_backends(std::string_view text);
 
-// Notices changes by content, so it does not matter how the file is replaced (a symbolic link that
-// moves, as in a ConfigMap, included). Reads the disk: for the control loop.
+// The back ends in a file that is read again and again.
 class BackendsFile {
  public:
-  explicit BackendsFile(std::string path) : path_(std::move(path)) {}
+  explicit BackendsFile(std::string path) : file_(std::move(path), kBackendsFileBytesMax) {}
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   // The back ends if the content is another one than at the last call; an error only once for the
   // same content or cause.
   base::Result<std::optional<std::vector<net::HostPort>>> changed();
 
  private:
-  base::Result<std::string> read() const;
-
-  std::string path_;
-  std::optional<std::string> last_;  // content, or the reason why there is none
+  WatchedFile file_;
 };
 
 }  // namespace fairlead::router

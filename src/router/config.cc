@@ -18,11 +18,12 @@ using std::chrono::milliseconds;
 
 BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
 BOOST_DESCRIBE_STRUCT(RouterConfig, (),
-                      (backend, backends_file, policy, host, port, metrics_port, loops,
-                       connect_timeout, first_byte_timeout, chunk_timeout, request_timeout,
-                       head_timeout, idle_timeout, drain_delay, drain_timeout, body_bytes_max,
-                       held_bytes_max, index_bytes_max, backends_max, allow_explain, ask_usage,
-                       forward_authorization, backend_api_key_file, access_log, log_level, seed))
+                      (backend, backends_file, policy, config, check_config, session_header, host,
+                       port, metrics_port, loops, connect_timeout, first_byte_timeout,
+                       chunk_timeout, request_timeout, head_timeout, idle_timeout, drain_delay,
+                       drain_timeout, body_bytes_max, held_bytes_max, index_bytes_max, backends_max,
+                       allow_explain, ask_usage, forward_authorization, backend_api_key_file,
+                       access_log, log_level, seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
@@ -31,8 +32,15 @@ auto fields_of(const RouterConfig*) {
           .doc = "an engine: http://HOST:PORT; repeat the flag for more. A name with several "
                  "addresses is as many replicas"},
       Field<&C::backends_file>{.doc = "a YAML file that lists them, read again when it changes"},
-      Field<&C::policy>{.doc = "how a replica is picked",
-                        .one_of = "round-robin|random|least-request|prefix-cache"},
+      Field<&C::policy>{.doc = "how a replica is picked; without it, and without --config: "
+                               "prefix-cache",
+                        .one_of = "prefix-cache|least-request|power-of-two|session-affinity|"
+                                  "round-robin|random"},
+      Field<&C::config>{.doc = "a YAML file with filters, scorers and weights instead of a policy, "
+                               "read again when it changes"},
+      Field<&C::check_config>{.doc = "read --config and --backends-file, say what is wrong, exit"},
+      Field<&C::session_header>{
+          .doc = "the request header that names a session, for --policy session-affinity"},
       Field<&C::host>{.doc = "the address to listen on"},
       Field<&C::port>{.doc = "the port for clients"},
       Field<&C::metrics_port>{
@@ -77,7 +85,8 @@ auto fields_of(const RouterConfig*) {
 const codec::StructInfo& info_of(const RouterConfig*) { return codec::describe<RouterConfig>(); }
 
 base::Result<> validate(const RouterConfig& config) {
-  if (config.backend.empty() == config.backends_file.empty()) {
+  const bool wants_backends = !config.check_config || !config.backend.empty();
+  if (wants_backends && config.backend.empty() == config.backends_file.empty()) {
     return base::invalid_argument(
         config.backend.empty()
             ? "no back end: give --backend http://HOST:PORT (repeatable) or --backends-file FILE"
@@ -88,9 +97,21 @@ base::Result<> validate(const RouterConfig& config) {
     if (!parsed) return parsed.error().wrap("--backend");
   }
   const auto names = pick::Policy::names();
-  if (std::find(names.begin(), names.end(), config.policy) == names.end()) {
+  if (config.policy && std::find(names.begin(), names.end(), *config.policy) == names.end()) {
     return base::invalid_argument(
-        fmt::format("--policy: '{}' is none of {}", config.policy, fmt::join(names, ", ")));
+        fmt::format("--policy: '{}' is none of {}", *config.policy, fmt::join(names, ", ")));
+  }
+  if (config.policy && !config.config.empty()) {
+    return base::invalid_argument("--policy and --config are both given: choose one");
+  }
+  const auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  const std::string& header = config.session_header;
+  if (header.empty() || !std::all_of(header.begin(), header.end(), in_name)) {
+    return base::invalid_argument(
+        fmt::format("--session-header: '{}' is no name of a header", header));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // The configuration of `fairlead router`; every member is a flag (see config.cc for their meaning).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,10 @@ enum class AccessLogFormat : uint8_t { kText, kJson, kOff };
 struct RouterConfig {
   std::vector<std::string> backend;
   std::string backends_file;
-  std::string policy = "prefix-cache";
+  std::optional<std::string> policy;  // the first of pick::Policy::names() where there is no file
+  std::string config;
+  bool check_config = false;
+  std::string session_header = "X-Session-ID";
   std::string host = "0.0.0.0";
   uint16_t port = 8080;
   uint16_t metrics_port = 9090;
@@ -46,7 +50,8 @@ struct RouterConfig {
 };
 
 const codec::StructInfo& info_of(const RouterConfig* config);
-// What no single field can tell: that there are back ends, that the policy exists.
+// What no single field can tell: that there are back ends (but not to check the configuration),
+// that the policy exists.
 base::Result<> validate(const RouterConfig& config);
 
 }  // namespace fairlead::router

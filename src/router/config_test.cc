@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "pick/policy.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -37,12 +39,33 @@ TEST(RouterConfig, NamesTheBackEndThatIsNoUrl) {
 }
 
 TEST(RouterConfig, ListsThePoliciesThereAre) {
-  for (const char* policy : {"round-robin", "random", "least-request", "prefix-cache"}) {
-    EXPECT_EQ(why({.backend = {kUrl}, .policy = policy}), "") << policy;
+  for (const std::string_view policy : pick::Policy::names()) {
+    EXPECT_EQ(why({.backend = {kUrl}, .policy = std::string(policy)}), "") << policy;
+    RouterConfig set;
+    EXPECT_TRUE(codec::set_field(set, "policy", policy)) << policy;
   }
   const std::string message = why({.backend = {kUrl}, .policy = "best"});
   EXPECT_THAT(message, HasSubstr("'best'"));
   EXPECT_THAT(message, HasSubstr("prefix-cache"));
+}
+
+TEST(RouterConfig, APolicyAndAFileExcludeEachOther) {
+  EXPECT_EQ(why({.backend = {kUrl}, .config = "router.yaml"}), "");
+  EXPECT_THAT(why({.backend = {kUrl}, .policy = "random", .config = "router.yaml"}),
+              HasSubstr("--policy and --config"));
+}
+
+TEST(RouterConfig, ChecksAConfigurationWithoutBackEnds) {
+  EXPECT_EQ(why({.config = "router.yaml", .check_config = true}), "");
+  EXPECT_THAT(why({.backend = {kUrl}, .backends_file = "engines.yaml", .check_config = true}),
+              HasSubstr("choose one"));
+}
+
+TEST(RouterConfig, ASessionHeaderIsTheNameOfAHeader) {
+  EXPECT_EQ(why({.backend = {kUrl}, .session_header = "x-user_2"}), "");
+  for (const char* bad : {"", "x session", "x:", "s\u00e9ance"}) {
+    EXPECT_THAT(why({.backend = {kUrl}, .session_header = bad}), HasSubstr("--session-header"));
+  }
 }
 
 TEST(RouterConfig, EveryFieldIsDescribedOnce) {
@@ -52,7 +75,7 @@ TEST(RouterConfig, EveryFieldIsDescribedOnce) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_FALSE(field.doc.empty()) << field.name;
   }
-  EXPECT_EQ(names.size(), 26U);
+  EXPECT_EQ(names.size(), 29U);
 }
 
 }  // namespace

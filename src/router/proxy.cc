@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/append.h"
+#include "base/hash.h"
 #include "codec/prompt_pieces.h"
 #include "router/answer_relay.h"
 #include "router/explain.h"
@@ -141,7 +142,7 @@ rt::Task<const pick::Model*> Proxy::find_model() {
 // The blocks lie in the shard's hasher, so they are hashed again for each pick and each undo.
 void Proxy::hash_prompt() {
   query_.blocks = {};
-  if (!shard_.shared().policy.reads_prefixes() || endpoint_.kind != EndpointKind::kJson) return;
+  if (!shard_.policy().reads_prefixes() || endpoint_.kind != EndpointKind::kJson) return;
   cache_index::PrefixHasher& hasher = shard_.hasher();
   const std::string_view body = exchange_.body();
   hasher.reset(model_name_, scan_.cache_salt.in(body));
@@ -155,6 +156,11 @@ void Proxy::hash_prompt() {
 void Proxy::build_body() {
   body_ = exchange_.body();
   query_.prompt_tokens = static_cast<uint32_t>(body_.size() / kBytesPerToken);
+  if (shard_.policy().reads_sessions()) {
+    const std::string_view session =
+        exchange_.request().value(shard_.shared().config.session_header);
+    if (!session.empty()) query_.session = base::hash64(session);
+  }
   if (!shard_.shared().config.ask_usage || !scan_.streams || scan_.include_usage) return;
   if (!endpoint_.has_usage_option) return;
   codec::BodyEdits edits(scan_);
@@ -469,7 +475,7 @@ void Proxy::account() {
       model.cached_tokens.add(static_cast<double>(usage_->cached_tokens.value_or(0)));
     }
     if (reservation_) {
-      const auto block_tokens = cache_index::PrefixHasherOptions{}.block_bytes / kBytesPerToken;
+      const size_t block_tokens = shard_.policy().hashing().block_bytes / kBytesPerToken;
       model.predicted_tokens.add(static_cast<double>(reservation_->held_blocks * block_tokens));
     }
   } else {

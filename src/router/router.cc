@@ -48,10 +48,16 @@ std::string_view health_name(pick::Health health) {
   return "down";
 }
 
+base::Result<std::shared_ptr<const pick::Policy>> preset(const RouterConfig& config) {
+  auto policy = pick::Policy::make(config.policy ? *config.policy : pick::Policy::names()[0], {});
+  if (!policy) return policy.error();
+  return std::shared_ptr<const pick::Policy>(std::move(*policy));
+}
+
 }  // namespace
 
 Router::Router(RouterConfig config, net::Network& control,
-               std::unique_ptr<const pick::Policy> policy)
+               std::shared_ptr<const pick::Policy> policy)
     : config_(std::move(config)),
       control_(control),
       policy_(std::move(policy)),
@@ -73,9 +79,14 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
     if (!key) return key.error();
     authorization = "Bearer " + *key;
   }
-  base::Result<std::unique_ptr<const pick::Policy>> policy = pick::Policy::make(config.policy, {});
+  std::unique_ptr<SchedulingControl> scheduling;
+  if (!config.config.empty()) {
+    scheduling = std::make_unique<SchedulingControl>(config.config, control.loop(), log);
+  }
+  auto policy = scheduling != nullptr ? scheduling->load() : preset(config);
   if (!policy) return policy.error();
   std::unique_ptr<Router> router(new Router(std::move(config), control, std::move(*policy)));
+  router->scheduling_ = std::move(scheduling);
   if (router->config_.access_log != AccessLogFormat::kOff) {
     const bool json = router->config_.access_log == AccessLogFormat::kJson;
     const bool virtual_time = control.loop().is_virtual();
@@ -92,7 +103,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
   if (const base::Result<> loaded = router->backends_->load(); !loaded) return loaded.error();
   router->shared_.reset(
       new SharedState{.config = router->config_,
-                      .policy = *router->policy_,
+                      .policy = router->policy_,
                       .columns = router->columns_,
                       .index = router->index_,
                       .metrics = router->metrics_,
@@ -188,6 +199,30 @@ void Router::register_callbacks() {
                      [this](obs::Samples& samples) {
                        samples.add({}, static_cast<double>(backends_->file_errors_total()));
                      });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_config_reloads_total",
+                     "Changes of the configuration file that were taken over.", {},
+                     [this](obs::Samples& samples) {
+                       if (scheduling_)
+                         samples.add({}, static_cast<double>(scheduling_->reloads_total()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_config_errors_total",
+                     "Changes of the configuration file that were refused.", {},
+                     [this](obs::Samples& samples) {
+                       if (scheduling_)
+                         samples.add({}, static_cast<double>(scheduling_->errors_total()));
+                     });
+  registry_.callback(
+      obs::MetricType::kGauge, "fairlead_config_current",
+      "1: what the configuration file says is in use; 0: it was refused, and one before it is.", {},
+      [this](obs::Samples& samples) {
+        if (scheduling_) samples.add({}, scheduling_->current() ? 1 : 0);
+      });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_config_warnings",
+                     "Unknown or unused parts of the configuration in use.", {},
+                     [this](obs::Samples& samples) {
+                       if (scheduling_)
+                         samples.add({}, static_cast<double>(scheduling_->warnings()));
+                     });
   registry_.callback(obs::MetricType::kCounter, "fairlead_bugs_total",
                      "Assertions that failed and were survived.", {}, [](obs::Samples& samples) {
                        samples.add({}, static_cast<double>(base::soft_checks_failed()));
@@ -206,6 +241,10 @@ rt::Task<void> Router::run_control() {
   rt::TaskGroup group(scope);
   group.spawn(backends_->run());
   if (metrics_server_ != nullptr) group.spawn(metrics_server_->run());
+  const SchedulingControl::Use use = [this](const SchedulingControl::SharedPolicy& policy) {
+    for (const auto& shard : shards_) shard->use_policy(policy);
+  };
+  if (scheduling_ != nullptr) group.spawn(scheduling_->run(use));
   shared_->ready.store(true, std::memory_order_relaxed);
   static_cast<void>(co_await group.join());
 }

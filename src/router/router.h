@@ -13,6 +13,7 @@
 
 #include "obs/sink.h"
 #include "router/backend_control.h"
+#include "router/scheduling_control.h"
 #include "router/shard.h"
 
 namespace fairlead::router {
@@ -37,10 +38,11 @@ class Router final : private net::Handler {
   std::string exposition() const;
   const pick::Columns& columns() const { return columns_; }
   const RouterConfig& config() const { return config_; }
+  std::string_view policy_name() const { return policy_->name(); }
   std::vector<std::unique_ptr<Shard>>& shards() { return shards_; }
 
  private:
-  Router(RouterConfig config, net::Network& control, std::unique_ptr<const pick::Policy> policy);
+  Router(RouterConfig config, net::Network& control, std::shared_ptr<const pick::Policy> policy);
   BackendOptions backend_options(std::string_view authorization) const;
   void register_callbacks();
 
@@ -49,7 +51,8 @@ class Router final : private net::Handler {
 
   RouterConfig config_;
   net::Network& control_;
-  std::unique_ptr<const pick::Policy> policy_;
+  std::shared_ptr<const pick::Policy> policy_;     // at the start
+  std::unique_ptr<SchedulingControl> scheduling_;  // nullptr: a preset, which does not change
   pick::Columns columns_;
   cache_index::PrefixIndex index_;
   obs::Registry registry_;

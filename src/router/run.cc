@@ -122,7 +122,7 @@ base::Result<> run_router(RouterConfig config) {
   }
   log.info("listening", {{"address", net::to_string(*address)},
                          {"metrics", net::to_string(*metrics)},
-                         {"policy", settings.policy},
+                         {"policy", router.policy_name()},
                          {"loops", settings.loops}});
   for (auto& thread : threads) {
     thread->thread = std::thread([&t = *thread] { t.loop.block_on(serve(*t.shard)); });

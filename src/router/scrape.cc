@@ -33,7 +33,9 @@ Scraper::Scraper(net::Network& network, std::shared_ptr<const Backend> backend,
       health_(health),
       columns_(columns),
       listener_(listener),
-      options_(options) {
+      options_(options),
+      ttft_(options.latency_age_max),
+      tpot_(options.latency_age_max) {
   if (!options.authorization.empty()) {
     fields_ = fmt::format("Authorization: {}\r\n", options.authorization);
   }
@@ -133,11 +135,14 @@ rt::Task<void> Scraper::scrape_metrics() {
   metrics_changed_ = now();
   const protocol::EngineLoad load = protocol::read_engine_load(answer->body);
   const double usage = load.cache_usage.value_or(0);
+  const pick::Latency latency{.ttft = ttft_.update(load.ttft_seconds, load.ttft_count, now()),
+                              .tpot = tpot_.update(load.tpot_seconds, load.tpot_count, now())};
   columns_.set_scraped(
       backend_->slot,
       {.running = count_of(load.running),
        .waiting = count_of(load.waiting),
        .kv_usage = static_cast<float>(std::isfinite(usage) ? std::clamp(usage, 0.0, 1.0) : 0.0),
+       .latency = latency,
        .at = now()},
       std::max(in_flight_before, columns_.in_flight(backend_->slot)));
 }

@@ -20,6 +20,7 @@
 #include "pick/columns.h"
 #include "router/backends.h"
 #include "router/health.h"
+#include "router/interval_mean.h"
 #include "router/models.h"
 #include "rt/waiter.h"
 
@@ -37,6 +38,7 @@ struct ScrapeOptions {
   base::Nanos models_retry_interval = std::chrono::seconds(1);    // without a list to show for it
   base::Nanos metrics_retry_interval = std::chrono::seconds(10);  // after a 404, or no answer
   base::Nanos metrics_age_max = std::chrono::seconds(10);
+  base::Nanos latency_age_max = std::chrono::seconds(10);  // without a new observation
   base::Bytes answer_bytes_max{8u << 20};
   std::string authorization;  // value of the field, empty: none
 };
@@ -91,6 +93,8 @@ class Scraper {
   base::TimePoint metrics_due_{};
   uint64_t metrics_hash_ = 0;
   std::optional<base::TimePoint> metrics_changed_;
+  IntervalMean ttft_;
+  IntervalMean tpot_;
 };
 
 }  // namespace fairlead::router

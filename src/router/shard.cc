@@ -42,9 +42,10 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       shared_(shared),
       index_(index),
       metrics_(shared.metrics, index),
-      chooser_(shared.policy, shared.columns, shared.index),
+      policy_(shared.policy),
+      chooser_(*policy_, shared.columns, shared.index),
       random_(seed),
-      hasher_(cache_index::PrefixHasherOptions{}),
+      hasher_(policy_->hashing()),
       retry_budget_({.floor_per_second = 10.0 / std::max(1U, shared.config.loops)}),
       traffic_(shared.columns.slots()),
       snapshot_(std::make_shared<const Snapshot>(std::span<const pick::Table::Replica>())),
@@ -190,6 +191,14 @@ void Shard::install(std::shared_ptr<const Snapshot> snapshot) {
       }
     }
     snapshot_changed_.notify_all();
+  });
+}
+
+void Shard::use_policy(std::shared_ptr<const pick::Policy> policy) {
+  loop().post([this, policy = std::move(policy)]() mutable {
+    chooser_.use(*policy);
+    hasher_ = cache_index::PrefixHasher(policy->hashing());
+    policy_ = std::move(policy);
   });
 }
 

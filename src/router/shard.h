@@ -23,7 +23,7 @@ namespace fairlead::router {
 // What all shards of a process share; outlives them.
 struct SharedState {
   const RouterConfig& config;
-  const pick::Policy& policy;
+  std::shared_ptr<const pick::Policy> policy;  // at the start
   pick::Columns& columns;
   cache_index::PrefixIndex& index;
   RouterMetrics& metrics;
@@ -66,6 +66,8 @@ class Shard final : public net::Handler, public ShardControl {
   // ShardControl: from the control loop.
   void install(std::shared_ptr<const Snapshot> snapshot) override;
   void evacuate(pick::Slot slot) override;
+  // From the next pick on.
+  void use_policy(std::shared_ptr<const pick::Policy> policy);
   const Traffic& traffic() const override { return traffic_; }
 
   // For proxied requests, on this shard's loop.
@@ -74,6 +76,7 @@ class Shard final : public net::Handler, public ShardControl {
   size_t index() const { return index_; }
   ShardMetrics& metrics() { return metrics_; }
   pick::Chooser& chooser() { return chooser_; }
+  const pick::Policy& policy() const { return *policy_; }
   base::Random& random() { return random_; }
   cache_index::PrefixHasher& hasher() { return hasher_; }
   RetryBudget& retry_budget() { return retry_budget_; }
@@ -104,6 +107,7 @@ class Shard final : public net::Handler, public ShardControl {
   SharedState& shared_;
   size_t index_;
   ShardMetrics metrics_;
+  std::shared_ptr<const pick::Policy> policy_;
   pick::Chooser chooser_;
   base::Random random_;
   cache_index::PrefixHasher hasher_;

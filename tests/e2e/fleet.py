@@ -154,8 +154,10 @@ class Router(Process):
         args = [flag for backend in backends for flag in ("--backend", backend)]
         if "--drain-delay" not in flags:
             flags += ("--drain-delay", "0s")  # no load balancer lags here
+        if policy is not None:
+            flags += ("--policy", policy)
         super().__init__("router", *args, "--host", "127.0.0.1", "--port", self.port,
-                         "--metrics-port", self.metrics_port, "--policy", policy, *flags)
+                         "--metrics-port", self.metrics_port, *flags)
         if wait:
             self.wait_ready(self.port, "/readyz")
             if backends:

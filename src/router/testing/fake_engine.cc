@@ -194,8 +194,8 @@ rt::Task<bool> FakeEngine::answer_probe(net::ByteStream& stream, std::string_vie
   } else if (path == "/metrics") {
     script_of_probe =
         answer(200, fmt::format("vllm:num_requests_running{{engine=\"0\"}} {}\n"
-                                "vllm:num_requests_waiting{{engine=\"0\"}} 0\nserial {}\n",
-                                active_, probe_heads.size()));
+                                "vllm:num_requests_waiting{{engine=\"0\"}} {}\nserial {}\n",
+                                active_, waiting, probe_heads.size()));
   } else if (path == "/v1/models" && serves_models) {
     std::string list;
     for (const std::string& model : models) {

@@ -76,6 +76,7 @@ class FakeEngine {
   std::deque<Script> next;
   std::function<Script(const Seen&)> make;
   int health_status = 200;
+  size_t waiting = 0;  // as /metrics says
   base::Nanos probe_delay{0};
   bool serves_models = true;
   std::vector<std::string> models;

@@ -1,0 +1,12 @@
+#include "pick/filters/least_request.h"
+
+namespace fairlead::pick {
+
+void LeastRequestFilter::apply(const Context& context) const {
+  const Columns& columns = context.columns;
+  std::erase_if(context.scratch.candidates, [&](Slot slot) {
+    return columns.waiting(slot) >= options_.waiting_max && columns.fresh(slot);
+  });
+}
+
+}  // namespace fairlead::pick

@@ -1,0 +1,21 @@
+#include "pick/scorers/gpu_usage.h"
+
+#include <cmath>
+
+namespace fairlead::pick {
+namespace {
+
+constexpr float kUnknown = 50;
+
+}  // namespace
+
+void GpuUsageScorer::score(const Context& context, std::span<const Slot> slots,
+                           Scores& scores) const {
+  const Columns& columns = context.columns;
+  for (const Slot slot : slots) {
+    const bool known = columns.fresh(slot) || columns.in_flight(slot) == 0;
+    scores[slot] = known ? std::floor(100 * (1 - columns.kv_usage(slot))) : kUnknown;
+  }
+}
+
+}  // namespace fairlead::pick
