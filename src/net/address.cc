@@ -70,27 +70,28 @@ std::string to_string(const Address& address) {
   return fmt::format("[{}]:{}", text, address.port);
 }
 
-base::Result<HostPort> parse_backend_url(std::string_view url) {
+base::Result<HostPort> parse_backend_url(std::string_view url, Schemes allowed) {
   constexpr uint16_t kHttpPort = 80;
+  constexpr uint16_t kHttpsPort = 443;
   std::string_view rest = url;
-  bool has_scheme = false;
-  if (rest.starts_with("http://")) {
-    rest.remove_prefix(7);
-    has_scheme = true;
-  }
-  if (rest.ends_with('/')) rest.remove_suffix(1);
   HostPort result;
+  const bool secure = allowed == Schemes::kHttpAndHttps && rest.starts_with("https://");
+  const bool has_scheme = secure || rest.starts_with("http://");
+  if (secure) result.scheme = Scheme::kHttps;
+  if (has_scheme) rest.remove_prefix(secure ? 8 : 7);
+  if (rest.ends_with('/')) rest.remove_suffix(1);
   std::string_view port;
   const bool plain = rest.find_first_of("/?#@ ") == std::string_view::npos;
   if (plain && split_host_port(rest, result.host, port) && !result.host.empty()) {
     if (port.empty() && has_scheme) {
-      result.port = kHttpPort;
+      result.port = secure ? kHttpsPort : kHttpPort;
       return result;
     }
     if (parse_port(port, result.port)) return result;
   }
   return base::invalid_argument(
-      fmt::format("'{}' is not a back end: http://HOST:PORT or HOST:PORT, without a path", url));
+      fmt::format("'{}' is not a back end: {}://HOST:PORT or HOST:PORT, without a path", url,
+                  allowed == Schemes::kHttpAndHttps ? "http[s]" : "http"));
 }
 
 base::Result<std::vector<Address>> resolve_blocking(const HostPort& host) {

@@ -25,13 +25,18 @@ struct Address {
 base::Result<Address> parse_address(std::string_view text);
 std::string to_string(const Address& address);
 
-// Host and port of "host:port", "[v6]:port" or "http://host[:port][/]". No other scheme or path.
+// Of "host:port", "[v6]:port" or "http://host[:port][/]"; with kHttpAndHttps also of "https://...".
+// No other scheme, no path.
+enum class Scheme : uint8_t { kHttp, kHttps };
+enum class Schemes : uint8_t { kHttpOnly, kHttpAndHttps };
 struct HostPort {
   std::string host;
   uint16_t port = 0;
+  Scheme scheme = Scheme::kHttp;
   auto operator<=>(const HostPort&) const = default;
 };
-base::Result<HostPort> parse_backend_url(std::string_view url);
+base::Result<HostPort> parse_backend_url(std::string_view url,
+                                         Schemes allowed = Schemes::kHttpOnly);
 
 // Blocking getaddrinfo; sorted, without repeats. Numeric hosts do not block.
 base::Result<std::vector<Address>> resolve_blocking(const HostPort& host);

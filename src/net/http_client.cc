@@ -54,7 +54,7 @@ rt::Task<base::Result<>> ClientConnection::read_any_head(AnswerTo request,
 }
 
 rt::Task<base::Result<>> ClientConnection::read_head(AnswerTo request, base::TimePoint deadline) {
-  for (int i = 0; i < kInterimAnswersMax; ++i) {
+  for (int i = 0; i <= kInterimAnswersMax; ++i) {
     base::Result<> read = co_await read_any_head(request, deadline);
     if (!read) co_return read;
     if (response_.status == 101) co_return protocol_error("an upgrade nobody asked for");

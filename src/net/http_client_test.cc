@@ -70,6 +70,16 @@ TEST_F(ClientTest, ReadsPastInterimAnswers) {
   EXPECT_TRUE(reusable);
 }
 
+TEST_F(ClientTest, ReadsPastSixteenInterimAnswersAndNoMore) {
+  std::string interim;
+  for (int i = 0; i < 16; ++i) interim += "HTTP/1.1 102 Processing\r\n\r\n";
+  const std::string last = "HTTP/1.1 204 No Content\r\n\r\n";
+  EXPECT_TRUE(exchange(interim + last));
+  const auto got = exchange(interim + "HTTP/1.1 100 Continue\r\n\r\n" + last);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code(), base::ErrorCode::kProtocol);
+}
+
 TEST_F(ClientTest, DoesNotReuseAConnectionWithBytesLeftOver) {
   const auto got = exchange("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc");
   ASSERT_TRUE(got);

@@ -192,9 +192,12 @@ BackendControl::Wanted BackendControl::wanted() const {
     const std::string host = text_of(source.host);
     for (const net::Address& address : *source.addresses) {
       const bool one = source.addresses->size() == 1;
-      wanted.emplace(
-          address,
-          Backend{.address = address, .name = one ? host : net::to_string(address), .host = host});
+      const bool secure = source.host.scheme == net::Scheme::kHttps;
+      wanted.emplace(address, Backend{.address = address,
+                                      .name = one ? host : net::to_string(address),
+                                      .host = host,
+                                      .tls = secure ? options_.tls : nullptr,
+                                      .tls_host = secure ? source.host.host : std::string()});
     }
   }
   return wanted;

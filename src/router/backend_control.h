@@ -42,6 +42,7 @@ struct BackendOptions {
   base::Nanos models_wait = std::chrono::seconds(5);
   base::Nanos judge_interval = std::chrono::milliseconds(200);
   HealthOptions health;
+  const net::TlsClient* tls = nullptr;  // for https:// back ends; none without it
   ScrapeOptions scrape;
 };
 

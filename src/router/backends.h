@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/address.h"
+#include "net/network.h"
+#include "net/tls.h"
 #include "pick/table.h"
 
 namespace fairlead::router {
@@ -24,8 +25,15 @@ struct Backend {
   net::Address address;
   std::string
       name;  // "host:port" as configured, or the address where a name has several: for people
-  std::string host;  // value of the Host field
+  std::string host;                     // value of the Host field
+  const net::TlsClient* tls = nullptr;  // for https://
+  std::string tls_host;                 // whose certificate it must show
 };
+
+// A connection to the replica, its handshake done where it has TLS. `backend` outlives the task.
+rt::Task<base::Result<std::unique_ptr<net::ByteStream>>> connect_to(net::Network& network,
+                                                                    const Backend& backend,
+                                                                    base::TimePoint deadline);
 
 struct Snapshot {
   Snapshot(std::span<const pick::Table::Replica> replicas) : table(replicas) {}

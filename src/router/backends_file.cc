@@ -28,7 +28,7 @@ base::Result<std::vector<net::HostPort>> parse_backends(std::string_view text) {
   std::vector<net::HostPort> hosts;
   for (const codec::Json& item : list->items()) {
     if (!item.is_string()) return at_line(item.line(), "a back end is a URL: http://host:port");
-    const auto host = net::parse_backend_url(item.as_string());
+    const auto host = net::parse_backend_url(item.as_string(), net::Schemes::kHttpAndHttps);
     if (!host) return at_line(item.line(), host.error().message());
     hosts.push_back(*host);
   }

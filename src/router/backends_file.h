@@ -2,7 +2,7 @@
 //
 //   backends:
 //     - http://10.0.0.1:8000
-//     - http://engines.example.svc:8000     # each address of a name is one replica
+//     - https://engines.example.svc:8000    # each address of a name is one replica
 //
 // An empty list is allowed: back ends may come later.
 #pragma once

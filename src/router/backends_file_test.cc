@@ -28,7 +28,7 @@ TEST(BackendsFile, ErrorsNameTheLine) {
     const auto hosts = parse_backends(text);
     return hosts ? std::string("no error") : hosts.error().message();
   };
-  EXPECT_TRUE(message("backends:\n  - http://a:1\n  - https://b:2\n").starts_with("line 3: "));
+  EXPECT_TRUE(message("backends:\n  - https://a:1\n  - ftp://b:2\n").starts_with("line 3: "));
   EXPECT_TRUE(message("backends:\n  - [1]\n").starts_with("line 2: "));
   EXPECT_EQ(message("backends: []\nbackend: []\n"),
             "line 2: unknown field \"backend\": only \"backends\"");

@@ -19,17 +19,18 @@ using std::chrono::milliseconds;
 BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
 BOOST_DESCRIBE_STRUCT(RouterConfig, (),
                       (backend, backends_file, policy, config, check_config, session_header, host,
-                       port, metrics_port, loops, connect_timeout, first_byte_timeout,
-                       chunk_timeout, request_timeout, head_timeout, idle_timeout, drain_delay,
-                       drain_timeout, body_bytes_max, held_bytes_max, index_bytes_max, backends_max,
-                       allow_explain, ask_usage, forward_authorization, backend_api_key_file,
-                       access_log, log_level, seed))
+                       port, metrics_port, tls_cert, tls_key, loops, connect_timeout,
+                       first_byte_timeout, chunk_timeout, request_timeout, head_timeout,
+                       idle_timeout, drain_delay, drain_timeout, body_bytes_max, held_bytes_max,
+                       index_bytes_max, backends_max, allow_explain, ask_usage,
+                       forward_authorization, backend_api_key_file, backend_ca_file, access_log,
+                       log_level, seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
   return std::tuple{
       Field<&C::backend>{
-          .doc = "an engine: http://HOST:PORT; repeat the flag for more. A name with several "
+          .doc = "an engine: http[s]://HOST:PORT; repeat the flag for more. A name with several "
                  "addresses is as many replicas"},
       Field<&C::backends_file>{.doc = "a YAML file that lists them, read again when it changes"},
       Field<&C::policy>{.doc = "how a replica is picked; without it, and without --config: "
@@ -45,6 +46,10 @@ auto fields_of(const RouterConfig*) {
       Field<&C::port>{.doc = "the port for clients"},
       Field<&C::metrics_port>{
           .doc = "the port of /metrics, /healthz and /readyz, served even when the other is busy"},
+      Field<&C::tls_cert>{
+          .doc = "serve clients over TLS with this certificate (PEM, its chain behind it), read "
+                 "again when it changes"},
+      Field<&C::tls_key>{.doc = "the certificate's private key (PEM)"},
       Field<&C::loops>{.doc = "event loops; 0: one a usable CPU", .max = 256U},
       Field<&C::connect_timeout>{.doc = "until an engine takes the connection",
                                  .min = milliseconds(1)},
@@ -54,8 +59,9 @@ auto fields_of(const RouterConfig*) {
                                .min = milliseconds(1)},
       Field<&C::request_timeout>{
           .doc = "for a request altogether", .min = milliseconds(1), .max = hours(24 * 365)},
-      Field<&C::head_timeout>{.doc = "for a client to send a request's head",
-                              .min = milliseconds(1)},
+      Field<&C::head_timeout>{
+          .doc = "for a client to send a request's head; with TLS also for its handshake",
+          .min = milliseconds(1)},
       Field<&C::idle_timeout>{.doc = "how long a client's connection may idle",
                               .min = milliseconds(1)},
       Field<&C::drain_delay>{
@@ -76,6 +82,9 @@ auto fields_of(const RouterConfig*) {
                  "not ask for is cut out again"},
       Field<&C::forward_authorization>{.doc = "pass clients' Authorization on to engines"},
       Field<&C::backend_api_key_file>{.doc = "a file with the key to show to engines"},
+      Field<&C::backend_ca_file>{
+          .doc = "the CAs (PEM) that certificates of https:// engines must come from; without it "
+                 "the system's"},
       Field<&C::access_log>{.doc = "one line a request on standard output"},
       Field<&C::log_level>{.doc = "least level of the log on standard error",
                            .one_of = "debug|info|warn|error|off"},
@@ -93,8 +102,11 @@ base::Result<> validate(const RouterConfig& config) {
             : "--backend and --backends-file are both given: choose one");
   }
   for (const std::string& url : config.backend) {
-    const auto parsed = net::parse_backend_url(url);
+    const auto parsed = net::parse_backend_url(url, net::Schemes::kHttpAndHttps);
     if (!parsed) return parsed.error().wrap("--backend");
+  }
+  if (config.tls_cert.empty() != config.tls_key.empty()) {
+    return base::invalid_argument("--tls-cert and --tls-key go together");
   }
   const auto names = pick::Policy::names();
   if (config.policy && std::find(names.begin(), names.end(), *config.policy) == names.end()) {

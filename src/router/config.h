@@ -24,6 +24,8 @@ struct RouterConfig {
   std::string host = "0.0.0.0";
   uint16_t port = 8080;
   uint16_t metrics_port = 9090;
+  std::string tls_cert;
+  std::string tls_key;
   uint32_t loops = 0;
 
   base::Nanos connect_timeout = std::chrono::seconds(1);
@@ -44,6 +46,7 @@ struct RouterConfig {
   bool ask_usage = true;
   bool forward_authorization = false;
   std::string backend_api_key_file;
+  std::string backend_ca_file;
   AccessLogFormat access_log = AccessLogFormat::kText;
   std::string log_level = "info";
   uint64_t seed = 0;

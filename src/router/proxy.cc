@@ -264,7 +264,7 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   if (!reused) {
     const base::TimePoint deadline = base::after(loop().now(), config.connect_timeout);
     base::Result<std::unique_ptr<net::ByteStream>> stream =
-        co_await shard_.network().connect(backend_->address, deadline).in(scope);
+        co_await connect_to(shard_.network(), *backend_, deadline).in(scope);
     if (!stream) co_return failure(FailureKind::kConnect, scope, stream.error());
     shard_.metrics().upstream_connects.add();
     connection = std::make_unique<net::ClientConnection>(std::move(*stream));

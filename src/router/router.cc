@@ -98,6 +98,9 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                                               ? base::Nanos(0)
                                               : base::Nanos(std::chrono::milliseconds(200))});
   }
+  base::Result<std::unique_ptr<TlsControl>> tls = TlsControl::make(router->config_, log);
+  if (!tls) return tls.error();
+  router->tls_ = std::move(*tls);
   router->backends_ = std::make_unique<BackendControl>(control, router->columns_, router->index_,
                                                        log, router->backend_options(authorization));
   if (const base::Result<> loaded = router->backends_->load(); !loaded) return loaded.error();
@@ -111,6 +114,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .log = log,
                       .held_bodies = router->held_bodies_,
                       .failures = *router->backends_,
+                      .tls = router->tls_->server(),
                       .backend_authorization = std::move(authorization)});
   router->register_callbacks();
   return router;
@@ -120,8 +124,9 @@ BackendOptions Router::backend_options(std::string_view authorization) const {
   BackendOptions options;
   options.scrape.authorization = authorization;
   options.backends_file = config_.backends_file;
+  options.tls = tls_->client();
   for (const std::string& url : config_.backend)
-    options.backends.push_back(*net::parse_backend_url(url));
+    options.backends.push_back(*net::parse_backend_url(url, net::Schemes::kHttpAndHttps));
   return options;
 }
 
@@ -133,6 +138,7 @@ Shard& Router::add_shard(net::Network& network) {
 }
 
 void Router::register_callbacks() {
+  tls_->register_metrics(registry_);
   registry_.callback(obs::MetricType::kGauge, "fairlead_reservations",
                      "Picks that have not ended yet.", {}, [this](obs::Samples& samples) {
                        uint64_t total = 0;
@@ -240,6 +246,7 @@ rt::Task<void> Router::run_control() {
   rt::Scope& scope = co_await rt::current_scope();
   rt::TaskGroup group(scope);
   group.spawn(backends_->run());
+  group.spawn(tls_->run(control_.loop()));
   if (metrics_server_ != nullptr) group.spawn(metrics_server_->run());
   const SchedulingControl::Use use = [this](const SchedulingControl::SharedPolicy& policy) {
     for (const auto& shard : shards_) shard->use_policy(policy);

@@ -15,6 +15,7 @@
 #include "router/backend_control.h"
 #include "router/scheduling_control.h"
 #include "router/shard.h"
+#include "router/tls_control.h"
 
 namespace fairlead::router {
 
@@ -58,6 +59,7 @@ class Router final : private net::Handler {
   obs::Registry registry_;
   RouterMetrics metrics_;
   net::ByteBudget held_bodies_;
+  std::unique_ptr<TlsControl> tls_;  // outlives shards and back ends
   std::optional<obs::AccessLog> access_log_;
   std::unique_ptr<BackendControl> backends_;
   std::unique_ptr<SharedState> shared_;

@@ -161,7 +161,7 @@ rt::Task<base::Result<net::FetchAnswer>> Scraper::get_once(std::string_view targ
   if (connection_ != nullptr && !connection_->reusable()) connection_.reset();
   if (connection_ == nullptr) {
     const base::TimePoint deadline = base::after(now(), options_.connect_timeout);
-    auto stream = co_await network_.connect(backend_->address, deadline);
+    auto stream = co_await connect_to(network_, *backend_, deadline);
     if (!stream) co_return stream.error();
     connection_ = std::make_unique<net::ClientConnection>(std::move(*stream));
   }

@@ -20,6 +20,7 @@ net::ServerOptions server_options(SharedState& shared) {
   options.head_timeout = config.head_timeout;
   options.idle_timeout = config.idle_timeout;
   options.held_bodies = &shared.held_bodies;
+  options.tls = shared.tls;
   return options;
 }
 

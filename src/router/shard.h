@@ -31,6 +31,7 @@ struct SharedState {
   obs::Logger& log;
   net::ByteBudget& held_bodies;
   FailureSink& failures;
+  net::TlsServer* tls = nullptr;      // nullptr: plain HTTP
   std::string backend_authorization;  // value of the Authorization field for engines; may be empty
   std::atomic<bool> ready{false};     // what /readyz says
 };
