@@ -112,7 +112,9 @@ std::vector<std::string> router_command(const FleetOptions& options, const std::
                                       "--port",
                                       fmt::format("{}", ports[0]),
                                       "--metrics-port",
-                                      fmt::format("{}", ports[1])};
+                                      fmt::format("{}", ports[1]),
+                                      "--debug-port",
+                                      "0"};
   for (const uint16_t engine : ports.subspan(2)) {
     command.emplace_back("--backend");
     command.push_back(url_of(engine));

@@ -1,13 +1,17 @@
 #include "obs/access_log.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/append.h"
 #include "base/check.h"
+#include "codec/json.h"
+#include "obs/byte_ring.h"
 
 namespace fairlead::obs {
 namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
 
 struct LineWriter {
   std::string& out;
@@ -18,6 +22,10 @@ struct LineWriter {
   }
   void add(std::string_view key, uint64_t value) {
     if (value != 0) append_field(out, {key, value}, format);
+  }
+  // Whole milliseconds, as whoever reads these fields expects.
+  void add_whole_ms(std::string_view key, base::Nanos value) {
+    append_field(out, {key, duration_cast<milliseconds>(value).count()}, format);
   }
   void add_ms(std::string_view key, base::Nanos value) {
     if (value.count() == 0) return;
@@ -30,78 +38,121 @@ struct LineWriter {
   }
 };
 
-}  // namespace
+base::Nanos response_processing(const AccessRecord& record) {
+  return std::max(base::Nanos(0),
+                  record.total - record.request_processing - record.upstream_processing);
+}
 
-void append_access_line(std::string& out, const AccessRecord& record, LineFormat format) {
-  const bool json = format == LineFormat::kJson;
-  out.append(json ? "{\"time\":\"" : "");
-  append_time(out, record.time);
-  if (json) out.push_back('"');
-  LineWriter line{out, format};
-  line.add("method", record.method);
-  line.add("path", record.path);
-  line.add("status", static_cast<uint64_t>(record.status));
-  line.add("outcome", record.outcome);
+// Which replica, and how it went there.
+void add_upstream(LineWriter& line, const AccessRecord& record) {
+  line.add("selected_pod", record.selected_pod);
   line.add("request_id", record.request_id);
-  line.add("model", record.model);
-  line.add("backend", record.backend);
-  line.add("attempts", record.attempts);
-  line.add_ms("duration_ms", record.duration);
+  line.add("backend_type", record.backend_type);
+  line.add("upstream_model", record.upstream_model);
+  line.add("upstream_status_code", static_cast<uint64_t>(record.upstream_status));
+  line.add("upstream_attempts", record.upstream_attempts);
+  line.add("error_origin", record.error_origin);
+}
+
+void add_ours(LineWriter& line, const AccessRecord& record) {
+  line.add("cached_tokens", record.cached_tokens);
   line.add_ms("first_byte_ms", record.first_byte);
   line.add("bytes_in", record.bytes_in);
   line.add("bytes_out", record.bytes_out);
-  line.add("prompt_tokens", record.prompt_tokens);
-  line.add("cached_tokens", record.cached_tokens);
-  line.add("output_tokens", record.output_tokens);
-  out.append(json ? "}\n" : "\n");
+  line.add("trace_id", record.trace_id);
 }
 
-// A byte queue between the shard that writes and the thread that reads. Positions only grow; a
-// position's place is its remainder.
-class AccessLog::Ring {
- public:
-  explicit Ring(size_t size) : bytes_(size) {}
-
-  void append(const AccessRecord& record, LineFormat format) {
-    line_.clear();
-    append_access_line(line_, record, format);
-    const uint64_t written = written_.load(std::memory_order_relaxed);
-    if (line_.size() > bytes_.size() - (written - read_.load(std::memory_order_acquire))) {
-      dropped_.store(dropped() + 1, std::memory_order_relaxed);
-      return;
-    }
-    const size_t place = written % bytes_.size();
-    const size_t first = std::min(line_.size(), bytes_.size() - place);
-    std::memcpy(bytes_.data() + place, line_.data(), first);
-    std::memcpy(bytes_.data(), line_.data() + first, line_.size() - first);
-    written_.store(written + line_.size(), std::memory_order_release);
+void append_json_line(std::string& out, const AccessRecord& record) {
+  LineWriter line{out, LineFormat::kJson};
+  out.append("{\"timestamp\":\"");
+  append_time(out, record.time);
+  out.push_back('"');
+  line.add("method", record.method);
+  line.add("path", record.path);
+  line.add("protocol", record.minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1");
+  line.add("status_code", static_cast<uint64_t>(record.status));
+  if (!record.error_type.empty()) {
+    out.append(",\"error\":{\"type\":");
+    codec::append_json_string(out, record.error_type);
+    out.append(",\"message\":");
+    codec::append_json_string(out, record.error_message);
+    out.push_back('}');
   }
+  append_field(out, {"model_name", record.model}, LineFormat::kJson);
+  add_upstream(line, record);
+  line.add("input_tokens", record.input_tokens);
+  line.add("output_tokens", record.output_tokens);
+  line.add_whole_ms("duration_total", record.total);
+  line.add_whole_ms("duration_request_processing", record.request_processing);
+  line.add_whole_ms("duration_upstream_processing", record.upstream_processing);
+  line.add_whole_ms("duration_response_processing", response_processing(record));
+  add_ours(line, record);
+  out.append("}\n");
+}
 
-  // Moves whole lines to `batch`; the reading thread's only.
-  void drain(std::string& batch) {
-    const uint64_t read = read_.load(std::memory_order_relaxed);
-    const size_t count = static_cast<size_t>(written_.load(std::memory_order_acquire) - read);
-    const size_t place = read % bytes_.size();
-    const size_t first = std::min(count, bytes_.size() - place);
-    batch.append(bytes_.data() + place, first).append(bytes_.data(), count - first);
-    read_.store(read + count, std::memory_order_release);
+void append_message(std::string& out, std::string_view message) {
+  for (const char c : message) {
+    const bool control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    out.push_back(control ? ' ' : c);
   }
+}
 
-  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+void append_text_line(std::string& out, const AccessRecord& record) {
+  LineWriter line{out, LineFormat::kText};
+  const auto whole_ms = [&out](base::Nanos value) {
+    base::append_decimal(out, static_cast<uint64_t>(duration_cast<milliseconds>(value).count()));
+  };
+  out.push_back('[');
+  append_time(out, record.time);
+  out.append("] \"").append(record.method).append(" ");
+  append_message(out, record.path);
+  out.append(record.minor_version == 0 ? " HTTP/1.0\" " : " HTTP/1.1\" ");
+  base::append_decimal(out, static_cast<uint64_t>(record.status));
+  if (!record.error_type.empty()) {
+    out.append(" error=").append(record.error_type).append(":");
+    append_message(out, record.error_message);
+  }
+  line.add("model_name", record.model);
+  add_upstream(line, record);
+  if (record.input_tokens != 0 || record.output_tokens != 0) {
+    out.append(" tokens=");
+    base::append_decimal(out, record.input_tokens);
+    out.push_back('/');
+    base::append_decimal(out, record.output_tokens);
+  }
+  out.append(" timings=");
+  whole_ms(record.total);
+  out.append("ms(");
+  whole_ms(record.request_processing);
+  out.push_back('+');
+  whole_ms(record.upstream_processing);
+  out.push_back('+');
+  whole_ms(response_processing(record));
+  out.push_back(')');
+  add_ours(line, record);
+  out.push_back('\n');
+}
 
- private:
-  std::vector<char> bytes_;
-  std::string line_;
-  alignas(64) std::atomic<uint64_t> written_{0};
-  std::atomic<uint64_t> dropped_{0};
-  alignas(64) std::atomic<uint64_t> read_{0};
+}  // namespace
+
+void append_access_line(std::string& out, const AccessRecord& record, LineFormat format) {
+  if (format == LineFormat::kJson) {
+    append_json_line(out, record);
+  } else {
+    append_text_line(out, record);
+  }
+}
+
+struct AccessLog::Shard {
+  explicit Shard(base::Bytes size) : ring(size.count) {}
+  ByteRing ring;
+  std::string line;
 };
 
 AccessLog::AccessLog(Sink sink, AccessLogOptions options)
     : sink_(std::move(sink)), options_(options) {
-  CHECK(options.ring.count > 0, "a ring has room");
   for (size_t i = 0; i < options.shards; ++i) {
-    rings_.push_back(std::make_unique<Ring>(options.ring.count));
+    shards_.push_back(std::make_unique<Shard>(options.ring));
   }
   if (options.interval.count() > 0) thread_ = std::thread([this] { run(); });
 }
@@ -117,19 +168,22 @@ AccessLog::~AccessLog() {
 }
 
 void AccessLog::append(size_t shard, const AccessRecord& record) {
-  rings_[shard]->append(record, options_.format);
+  Shard& own = *shards_[shard];
+  own.line.clear();
+  append_access_line(own.line, record, options_.format);
+  own.ring.append(own.line);
 }
 
 void AccessLog::write_pending() {
   const std::lock_guard lock(writing_);
   std::string batch;
-  for (const auto& ring : rings_) ring->drain(batch);
+  for (const auto& shard : shards_) shard->ring.drain(batch);
   if (!batch.empty()) sink_(batch);
 }
 
 uint64_t AccessLog::dropped() const {
   uint64_t sum = 0;
-  for (const auto& ring : rings_) sum += ring->dropped();
+  for (const auto& shard : shards_) sum += shard->ring.dropped();
   return sum;
 }
 

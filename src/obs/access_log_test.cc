@@ -17,35 +17,87 @@ using std::chrono::milliseconds;
 
 AccessRecord record() {
   return {.time = base::WallTime(milliseconds(1795973889123)),
-          .request_id = "abc",
           .method = "POST",
           .path = "/v1/chat/completions",
-          .model = "my model",
-          .backend = "10.0.0.1:8000",
           .status = 200,
-          .outcome = "ok",
-          .duration = microseconds(12'345),
+          .model = "llama",
+          .selected_pod = "10.0.0.1:8000",
+          .request_id = "abc",
+          .backend_type = "static",
+          .upstream_model = "llama",
+          .upstream_status = 200,
+          .upstream_attempts = 1,
+          .input_tokens = 43,
+          .output_tokens = 4,
+          .total = microseconds(39'900),
+          .request_processing = microseconds(900),
+          .upstream_processing = microseconds(38'950),
+          .cached_tokens = 16,
           .first_byte = microseconds(2'000),
           .bytes_in = 100,
           .bytes_out = 2'000,
-          .prompt_tokens = 30,
-          .cached_tokens = 16,
-          .output_tokens = 5,
-          .attempts = 1};
+          .trace_id = "0af7651916cd43dd8448eb211c80319c"};
 }
 
-TEST(AccessLine, PrintsTextAndJsonAndLeavesOutWhatIsNotKnown) {
-  std::string text;
-  append_access_line(text, record(), LineFormat::kText);
-  EXPECT_EQ(text,
-            "2026-11-29T17:38:09.123Z method=POST path=/v1/chat/completions status=200 outcome=ok "
-            "request_id=abc model=\"my model\" backend=10.0.0.1:8000 attempts=1 duration_ms=12.345 "
-            "first_byte_ms=2.000 bytes_in=100 bytes_out=2000 prompt_tokens=30 cached_tokens=16 "
-            "output_tokens=5\n");
-  std::string json;
-  append_access_line(json, {.time = record().time, .path = "/a\"b", .status = 404},
-                     LineFormat::kJson);
-  EXPECT_EQ(json, "{\"time\":\"2026-11-29T17:38:09.123Z\",\"path\":\"/a\\\"b\",\"status\":404}\n");
+std::string line_of(const AccessRecord& what, LineFormat format) {
+  std::string out;
+  append_access_line(out, what, format);
+  return out;
+}
+
+TEST(AccessLine, HasTheFieldsThatReadersExpectInTheirOrderAndOursBehind) {
+  EXPECT_EQ(line_of(record(), LineFormat::kText),
+            "[2026-11-29T17:38:09.123Z] \"POST /v1/chat/completions HTTP/1.1\" 200 "
+            "model_name=llama selected_pod=10.0.0.1:8000 request_id=abc backend_type=static "
+            "upstream_model=llama upstream_status_code=200 upstream_attempts=1 tokens=43/4 "
+            "timings=39ms(0+38+0) cached_tokens=16 first_byte_ms=2.000 bytes_in=100 "
+            "bytes_out=2000 trace_id=0af7651916cd43dd8448eb211c80319c\n");
+  EXPECT_EQ(line_of(record(), LineFormat::kJson),
+            "{\"timestamp\":\"2026-11-29T17:38:09.123Z\",\"method\":\"POST\","
+            "\"path\":\"/v1/chat/completions\",\"protocol\":\"HTTP/1.1\",\"status_code\":200,"
+            "\"model_name\":\"llama\",\"selected_pod\":\"10.0.0.1:8000\",\"request_id\":\"abc\","
+            "\"backend_type\":\"static\",\"upstream_model\":\"llama\","
+            "\"upstream_status_code\":200,\"upstream_attempts\":1,\"input_tokens\":43,"
+            "\"output_tokens\":4,\"duration_total\":39,\"duration_request_processing\":0,"
+            "\"duration_upstream_processing\":38,\"duration_response_processing\":0,"
+            "\"cached_tokens\":16,\"first_byte_ms\":2.000,\"bytes_in\":100,\"bytes_out\":2000,"
+            "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\"}\n");
+}
+
+TEST(AccessLine, LeavesOutWhatIsNotKnownButTheCore) {
+  const AccessRecord refused = {.time = record().time,
+                                .method = "POST",
+                                .path = "/v1/completions",
+                                .minor_version = 0,
+                                .status = 404,
+                                .error_type = "route_not_found",
+                                .error_message = "no \"such\" model",
+                                .request_id = "r",
+                                .input_tokens = 43};
+  EXPECT_EQ(line_of(refused, LineFormat::kText),
+            "[2026-11-29T17:38:09.123Z] \"POST /v1/completions HTTP/1.0\" 404 "
+            "error=route_not_found:no \"such\" model request_id=r tokens=43/0 "
+            "timings=0ms(0+0+0)\n");
+  EXPECT_EQ(line_of(refused, LineFormat::kJson),
+            "{\"timestamp\":\"2026-11-29T17:38:09.123Z\",\"method\":\"POST\","
+            "\"path\":\"/v1/completions\",\"protocol\":\"HTTP/1.0\",\"status_code\":404,"
+            "\"error\":{\"type\":\"route_not_found\",\"message\":\"no \\\"such\\\" model\"},"
+            "\"model_name\":\"\",\"request_id\":\"r\",\"input_tokens\":43,\"duration_total\":0,"
+            "\"duration_request_processing\":0,\"duration_upstream_processing\":0,"
+            "\"duration_response_processing\":0}\n");
+}
+
+TEST(AccessLine, CannotBeForged) {
+  AccessRecord hostile = record();
+  hostile.model = "x\n[2026] \"GET / HTTP/1.1\" 200 selected_pod=evil";
+  hostile.path = "/v1/a\r\nb";
+  hostile.error_type = "proxy";
+  hostile.error_message = "line\none\x7f";
+  const std::string text = line_of(hostile, LineFormat::kText);
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  EXPECT_NE(text.find("\"POST /v1/a  b HTTP/1.1\""), std::string::npos) << text;
+  EXPECT_NE(text.find(" error=proxy:line one  model_name=\"x\\n[2026] "), std::string::npos)
+      << text;
 }
 
 TEST(AccessLog, WritesAllShardsInOneBatchWhenTold) {
@@ -58,12 +110,12 @@ TEST(AccessLog, WritesAllShardsInOneBatchWhenTold) {
   log.write_pending();
   log.write_pending();
   ASSERT_EQ(batches.size(), 1u);
-  EXPECT_EQ(batches[0],
-            "1970-01-01T00:00:00.000Z method=GET\n1970-01-01T00:00:00.000Z method=PUT\n");
+  EXPECT_EQ(batches[0], line_of({.method = "GET"}, LineFormat::kText) +
+                            line_of({.method = "PUT"}, LineFormat::kText));
 }
 
 TEST(AccessLog, DropsAndCountsWhatDoesNotFitAndGoesOnAroundTheEnd) {
-  const std::string line = "1970-01-01T00:00:00.000Z method=GET\n";
+  const std::string line = line_of({.method = "GET"}, LineFormat::kText);
   std::string written;
   AccessLog log([&](std::string_view lines) { written.append(lines); },
                 {.ring = base::Bytes(2 * line.size()), .interval = base::Nanos(0)});
@@ -75,7 +127,7 @@ TEST(AccessLog, DropsAndCountsWhatDoesNotFitAndGoesOnAroundTheEnd) {
   for (const char* method : {"A", "BB", "CCC", "DDDD", "EEEEE"}) {
     log.append(0, {.method = method});
     log.write_pending();
-    expected.append("1970-01-01T00:00:00.000Z method=").append(method).append("\n");
+    expected += line_of({.method = method}, LineFormat::kText);
   }
   EXPECT_EQ(written, expected);
   EXPECT_EQ(log.dropped(), 1u);
@@ -100,7 +152,8 @@ TEST(AccessLog, WritesInTheBackgroundAndWhatIsLeftAtTheEnd) {
     AccessLog log(sink, {.interval = std::chrono::hours(1)});
     log.append(0, {.method = "PUT"});
   }
-  EXPECT_EQ(written, "1970-01-01T00:00:00.000Z method=GET\n1970-01-01T00:00:00.000Z method=PUT\n");
+  EXPECT_EQ(written, line_of({.method = "GET"}, LineFormat::kText) +
+                         line_of({.method = "PUT"}, LineFormat::kText));
 }
 
 TEST(FileSink, AppendsAndNamesTheFileItCannotOpen) {

@@ -49,12 +49,18 @@ BENCHMARK(Expose);
 
 void AccessLine(benchmark::State& state) {
   AccessLog log([](std::string_view) {}, {.interval = base::Nanos(0)});
-  const AccessRecord record{.request_id = "0123456789abcdef",
-                            .method = "POST",
+  const AccessRecord record{.method = "POST",
                             .path = "/v1/chat/completions",
-                            .model = "m",
                             .status = 200,
-                            .duration = base::Nanos(12'345'678),
+                            .model = "m",
+                            .selected_pod = "10.0.0.1:8000",
+                            .request_id = "0123456789abcdef",
+                            .backend_type = "static",
+                            .upstream_model = "m",
+                            .upstream_status = 200,
+                            .upstream_attempts = 1,
+                            .input_tokens = 1024,
+                            .total = base::Nanos(12'345'678),
                             .bytes_out = 1234};
   int pending = 0;
   for (auto _ : state) {

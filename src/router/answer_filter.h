@@ -57,6 +57,9 @@ class AnswerFilter {
   // The last usage that the answer reported.
   const std::optional<codec::Usage>& usage() const { return usage_; }
   const Options& options() const { return options_; }
+  // How many pieces of data the last take() met, [DONE] not among them: of a stream, about as many
+  // events.
+  size_t pieces() const { return data_.size() - (done_ && !data_.empty() ? 1 : 0); }
   // The body ended in order.
   bool ended() const { return ended_; }
 

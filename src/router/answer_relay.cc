@@ -21,6 +21,7 @@ iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), b
 
 rt::Task<AnswerRelay::End> AnswerRelay::run(rt::Scope& attempt, net::ClientConnection& connection) {
   AnswerFilter filter(write_head(connection.response()));
+  last_event_ = shard_.loop().now();
   exchange_.mark_started();
   const base::Result<> done = co_await carry(attempt, connection, filter);
   usage_ = filter.usage();
@@ -120,6 +121,7 @@ rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt, net::ClientConne
         const std::string_view bytes(room.data(), leftover_.size() + io.count);
         const AnswerFilter::Taken taken = filter.take(bytes, pieces_);
         status = taken.status;
+        note_events(filter);
         // Bytes past the end make the connection unfit for another request.
         if (status == AnswerFilter::Status::kEnd) {
           input.append(bytes.substr(taken.consumed));
@@ -134,6 +136,15 @@ rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt, net::ClientConne
   }
   if (status == AnswerFilter::Status::kEnd) co_return base::Result<>();
   co_return base::Error(ErrorCode::kProtocol, "the engine's answer broke off");
+}
+
+void AnswerRelay::note_events(const AnswerFilter& filter) {
+  const size_t pieces = filter.pieces();
+  if (!filter.options().events || pieces == 0) return;
+  const base::TimePoint now = shard_.loop().now();
+  const double seconds = base::to_seconds(now - last_event_);
+  last_event_ = now;
+  request_.token_gap.observe_many(seconds / static_cast<double>(pieces), pieces);
 }
 
 // False when the client is gone or does not read. The pieces point into room that is shared, so

@@ -22,6 +22,7 @@ class AnswerRelay {
     bool cut_usage = false;
     base::TimePoint end;  // of the time for the whole request
     pick::Slot slot = 0;  // whose traffic this is
+    obs::Histogram token_gap;
   };
   enum class End : uint8_t {
     kComplete,
@@ -43,6 +44,7 @@ class AnswerRelay {
   AnswerFilter::Options write_head(const net::ResponseHead& head);
   rt::Task<base::Result<>> carry(rt::Scope& attempt, net::ClientConnection& connection,
                                  AnswerFilter& filter);
+  void note_events(const AnswerFilter& filter);
   rt::Task<bool> send_to_client(rt::Scope& attempt);
   rt::Task<void> break_off(AnswerFilter& filter, const base::Error& error);
 
@@ -55,6 +57,7 @@ class AnswerRelay {
   std::string leftover_;       // read from the engine and not consumed
   bool client_failed_ = false;
   uint64_t bytes_out_ = 0;
+  base::TimePoint last_event_{};
   std::optional<codec::Usage> usage_;
 };
 

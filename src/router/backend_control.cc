@@ -19,18 +19,6 @@ std::string text_of(const net::HostPort& host) {
             : fmt::format("{}:{}", host.host, host.port);
 }
 
-std::string_view text_of(pick::Health health) {
-  switch (health) {
-    case pick::Health::kReady:
-      return "ready";
-    case pick::Health::kSuspect:
-      return "suspect";
-    case pick::Health::kDown:
-      return "down";
-  }
-  return "unknown";
-}
-
 bool same_ids(const std::vector<ListedModel>& a, const std::vector<ListedModel>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const ListedModel& x, const ListedModel& y) { return x.id == y.id; });
@@ -341,8 +329,8 @@ void BackendControl::judge(Replica& replica) {
     log_.log(verdict.health == pick::Health::kDown ? obs::LogLevel::kWarn : obs::LogLevel::kInfo,
              "back end health",
              {{"backend", replica.backend->name},
-              {"from", text_of(before)},
-              {"to", text_of(verdict.health)}});
+              {"from", name_of(before)},
+              {"to", name_of(verdict.health)}});
   }
   if (verdict.evacuate) {
     for (ShardControl* shard : shards_) shard->evacuate(slot);
@@ -379,12 +367,21 @@ void BackendControl::take_reports() {
   }
 }
 
+std::vector<std::string> BackendControl::models(pick::Slot slot) const {
+  std::vector<std::string> ids;
+  const Replica* replica = by_slot_[slot].get();
+  if (replica == nullptr || !replica->models) return ids;
+  for (const ListedModel& model : *replica->models) ids.push_back(model.id);
+  return ids;
+}
+
 std::vector<BackendStatus> BackendControl::status() const {
   std::vector<BackendStatus> out;
   for (const auto& replica : by_slot_) {
     if (replica == nullptr) continue;
     BackendStatus& status = out.emplace_back();
     status.name = replica->backend->name;
+    status.address = replica->backend->address;
     status.slot = replica->backend->slot;
     status.health = replica->health.health();
     status.models = replica->models ? replica->models->size() : 0;

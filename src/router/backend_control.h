@@ -49,6 +49,7 @@ struct BackendOptions {
 // One replica for people and metrics.
 struct BackendStatus {
   std::string name;
+  net::Address address;
   pick::Slot slot = 0;
   pick::Health health = pick::Health::kSuspect;
   size_t models = 0;
@@ -72,6 +73,8 @@ class BackendControl final : public FailureSink, private ScrapeListener {
   void report(pick::Slot slot, FailureKind kind) override;
 
   std::vector<BackendStatus> status() const;
+  // What the replica lists, as last asked.
+  std::vector<std::string> models(pick::Slot slot) const;
   // Addresses that found no free slot, and reloads of the file that failed.
   uint64_t refused_total() const { return refused_total_; }
   uint64_t file_errors_total() const { return file_errors_total_; }

@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
 BOOST_DESCRIBE_STRUCT(RouterConfig, (),
                       (backend, backends_file, policy, config, check_config, session_header, host,
-                       port, metrics_port, tls_cert, tls_key, loops, connect_timeout,
+                       port, metrics_port, tls_cert, tls_key, debug_port, loops, connect_timeout,
                        first_byte_timeout, chunk_timeout, request_timeout, head_timeout,
                        idle_timeout, drain_delay, drain_timeout, body_bytes_max, held_bytes_max,
                        index_bytes_max, backends_max, allow_explain, ask_usage,
                        forward_authorization, backend_api_key_file, backend_ca_file, access_log,
-                       log_level, seed))
+                       otlp_endpoint, trace_sample_ratio, log_level, seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
@@ -46,6 +46,8 @@ auto fields_of(const RouterConfig*) {
       Field<&C::port>{.doc = "the port for clients"},
       Field<&C::metrics_port>{
           .doc = "the port of /metrics, /healthz and /readyz, served even when the other is busy"},
+      Field<&C::debug_port>{.doc =
+                                "the port of /debug/config_dump, on the loopback address; 0: none"},
       Field<&C::tls_cert>{
           .doc = "serve clients over TLS with this certificate (PEM, its chain behind it), read "
                  "again when it changes"},
@@ -86,6 +88,14 @@ auto fields_of(const RouterConfig*) {
           .doc = "the CAs (PEM) that certificates of https:// engines must come from; without it "
                  "the system's"},
       Field<&C::access_log>{.doc = "one line a request on standard output"},
+      Field<&C::otlp_endpoint>{
+          .doc =
+              "where spans go: http://HOST:PORT of an OpenTelemetry collector (OTLP/HTTP, JSON)"},
+      Field<&C::trace_sample_ratio>{
+          .doc = "with --otlp-endpoint: share of the requests to record where a client sends no "
+                 "traceparent; where it does, its sampled flag decides",
+          .min = 0.0,
+          .max = 1.0},
       Field<&C::log_level>{.doc = "least level of the log on standard error",
                            .one_of = "debug|info|warn|error|off"},
       Field<&C::seed>{.doc = "seed of random choices, to repeat a run; 0: from the system"}};
@@ -107,6 +117,10 @@ base::Result<> validate(const RouterConfig& config) {
   }
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     return base::invalid_argument("--tls-cert and --tls-key go together");
+  }
+  if (!config.otlp_endpoint.empty()) {
+    const auto parsed = net::parse_backend_url(config.otlp_endpoint);
+    if (!parsed) return parsed.error().wrap("--otlp-endpoint");
   }
   const auto names = pick::Policy::names();
   if (config.policy && std::find(names.begin(), names.end(), *config.policy) == names.end()) {

@@ -26,6 +26,7 @@ struct RouterConfig {
   uint16_t metrics_port = 9090;
   std::string tls_cert;
   std::string tls_key;
+  uint16_t debug_port = 15000;
   uint32_t loops = 0;
 
   base::Nanos connect_timeout = std::chrono::seconds(1);
@@ -48,6 +49,8 @@ struct RouterConfig {
   std::string backend_api_key_file;
   std::string backend_ca_file;
   AccessLogFormat access_log = AccessLogFormat::kText;
+  std::string otlp_endpoint;
+  double trace_sample_ratio = 1;
   std::string log_level = "info";
   uint64_t seed = 0;
 };

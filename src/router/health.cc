@@ -4,6 +4,18 @@
 
 namespace fairlead::router {
 
+std::string_view name_of(pick::Health health) {
+  switch (health) {
+    case pick::Health::kReady:
+      return "ready";
+    case pick::Health::kSuspect:
+      return "suspect";
+    case pick::Health::kDown:
+      return "down";
+  }
+  return "down";
+}
+
 void ReplicaHealth::probe_sent(base::TimePoint now) {
   waiting_since_ = std::min(waiting_since_, now);
 }

@@ -18,11 +18,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "base/clock.h"
 #include "pick/columns.h"
 
 namespace fairlead::router {
+
+// "ready", "suspect" or "down": for people, metrics and the debug server.
+std::string_view name_of(pick::Health health);
 
 struct HealthOptions {
   base::Nanos silence_max = std::chrono::seconds(2);

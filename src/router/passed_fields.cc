@@ -7,12 +7,16 @@ bool is_named(std::string_view name, std::string_view lower) {
   return net::equals_ignoring_case(name, lower);
 }
 
-bool is_replaced(std::string_view name, Authorization authorization) {
+bool is_replaced(std::string_view name, Authorization authorization, TraceFields trace) {
   switch (name.size()) {
     case 4:
       return is_named(name, "host");
     case 6:
       return is_named(name, "expect");
+    case 10:
+      return trace == TraceFields::kDropAll && is_named(name, "tracestate");
+    case 11:
+      return trace != TraceFields::kPass && is_named(name, "traceparent");
     case 12:
       return is_named(name, "x-request-id");
     case 13:
@@ -30,7 +34,8 @@ bool is_replaced(std::string_view name, Authorization authorization) {
 
 }  // namespace
 
-void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization) {
+void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization,
+                          TraceFields trace) {
   // Usually one field; several are one list (RFC 9110 5.3).
   std::string_view connection;
   std::string joined;
@@ -44,7 +49,7 @@ void append_passed_fields(std::string& out, const net::Head& head, Authorization
     }
   }
   for (const net::Field& field : head.fields) {
-    if (is_replaced(field.name, authorization) || net::is_hop_by_hop(field.name, connection))
+    if (is_replaced(field.name, authorization, trace) || net::is_hop_by_hop(field.name, connection))
       continue;
     out.append(field.name).append(": ").append(field.value).append("\r\n");
   }

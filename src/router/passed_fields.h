@@ -8,10 +8,13 @@
 namespace fairlead::router {
 
 enum class Authorization : uint8_t { kDrop, kPass };
+// traceparent and tracestate: the second passes only beside a first that is continued.
+enum class TraceFields : uint8_t { kPass, kDropParent, kDropAll };
 
 // Appends, as lines, all fields of `head` but those about one hop, those the router sets by itself
 // (Host, Content-Length, x-request-id, ...), Accept-Encoding (answers are read for their usage, so
-// they must not be compressed) and, unless it passes, Authorization.
-void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization);
+// they must not be compressed) and, unless they pass, Authorization and those of a trace.
+void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization,
+                          TraceFields trace = TraceFields::kPass);
 
 }  // namespace fairlead::router

@@ -43,18 +43,6 @@ bool usable_request_id(std::string_view id) {
 
 iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
 
-// Counts the request while it is handled.
-class InFlight {
- public:
-  explicit InFlight(const obs::Gauge& gauge) : gauge_(gauge) { gauge_.add(1); }
-  ~InFlight() { gauge_.add(-1); }
-  InFlight(const InFlight&) = delete;
-  InFlight& operator=(const InFlight&) = delete;
-
- private:
-  const obs::Gauge& gauge_;
-};
-
 }  // namespace
 
 Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
@@ -64,6 +52,12 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
       began_(shard.loop().now()),
       began_wall_(shard.loop().clock().wall()),
       end_(base::after(began_, shard.shared().config.request_timeout)),
+      trace_({.spans = shard.shared().spans,
+              .shard = shard.index(),
+              .sample_ratio = shard.shared().config.trace_sample_ratio,
+              .began = began_,
+              .began_wall = began_wall_},
+             exchange.request(), shard.random()),
       bytes_in_(exchange.body().size()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
@@ -74,9 +68,11 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
 Proxy::~Proxy() { CHECK(!reservation_ || !reservation_->open, "every reservation is ended"); }
 
 rt::Task<void> Proxy::run() {
-  const InFlight counted(shard_.metrics().in_flight);
+  const Counted in_flight(shard_.metrics().in_flight);
+  const Counted active(shard_.metrics().active_of_kthena);
   const Progress progress = co_await understand();
   if (progress == Progress::kGo) {
+    const Counted downstream(model_->active_downstream);
     shard_.retry_budget().note_request(loop().now());
     co_await attempt_until_answered();
   }
@@ -93,6 +89,7 @@ rt::Task<void> Proxy::run() {
 rt::Task<Proxy::Progress> Proxy::understand() {
   std::optional<protocol::ApiError> refused = read_body();
   if (refused) {
+    error_type_ = "request_parsing";
     co_await answer_error(std::move(*refused), std::nullopt);
     co_return Progress::kStop;
   }
@@ -100,10 +97,11 @@ rt::Task<Proxy::Progress> Proxy::understand() {
   const rt::Scope& scope = co_await rt::current_scope();
   if (scope.cancelled()) co_return Progress::kStop;
   if (query_.model == nullptr) {
+    error_type_ = "route_not_found";
     co_await answer_error(protocol::model_not_found(model_name_), std::nullopt);
-    model_name_.clear();  // not a label of metrics
     co_return Progress::kStop;
   }
+  model_ = &shard_.metrics().model(model_name_);
   build_body();
   co_return Progress::kGo;
 }
@@ -178,6 +176,7 @@ rt::Task<void> Proxy::attempt_until_answered() {
       if (last) {
         co_await answer_failure(*last);
       } else {
+        error_type_ = "pod_discovery";
         co_await answer_error(
             {.status = 503,
              .message = fmt::format("No replica that serves '{}' is available.", model_name_),
@@ -188,10 +187,12 @@ rt::Task<void> Proxy::attempt_until_answered() {
       co_return;
     }
     AttemptResult result = co_await attempt(Connect::kPooled);
+    end_attempt_span(result);
     if (result && result->stale_connection) {
       // The engine closed an idle connection as it was taken: the same replica, on a new one, since
       // it may have closed all that idle.
       result = co_await attempt(Connect::kNew);
+      end_attempt_span(result);
     }
     if (!result) {
       shard_.chooser().finish(*reservation_);
@@ -222,11 +223,26 @@ bool Proxy::pick_replica() {
   snapshot_ = shard_.snapshot();
   query_.model = snapshot_->table.find(model_name_);
   if (query_.model == nullptr) return false;
+  // The loop's time stands still within a turn.
+  const base::Clock& clock = loop().clock();
+  const base::TimePoint began = trace_.recorded() ? clock.now() : base::TimePoint{};
   hash_prompt();
   reservation_ = shard_.chooser().pick(query_, shard_.random());
   if (!reservation_) return false;
   ++attempts_;
+  if (attempts_ == 1) picked_ = loop().now();
   backend_ = snapshot_->by_slot[reservation_->slot()];
+  if (trace_.recorded()) {
+    trace_.picked({.start = began,
+                   .end = clock.now(),
+                   .replica = backend_->name,
+                   .reason = to_string(reservation_->reason)},
+                  shard_.random());
+  }
+  if (!query_.blocks.empty()) {
+    model_->prefix_match.observe(static_cast<double>(reservation_->held_blocks) /
+                                 static_cast<double>(query_.blocks.size()));
+  }
   shard_.metrics().count_pick(to_string(reservation_->reason));
   if (explains_) {
     explanation_ = explain_json(shard_.chooser().explain(query_, *reservation_, shard_.random()),
@@ -256,6 +272,9 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
 
 rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   const RouterConfig& config = shard_.shared().config;
+  const Counted upstream(model_->active_upstream);
+  upstream_status_ = 0;
+  trace_.begin_attempt(loop().now(), shard_.random());
   rt::Scope scope(co_await rt::current_scope());
   scope.set_deadline(end_);
   std::unique_ptr<net::ClientConnection> connection;
@@ -278,13 +297,17 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   if (result) co_return result;
   shard_.chooser().first_byte(*reservation_);
   first_byte_ = loop().now();
+  // Nothing is picked any more, and a long stream must not hold on to back ends that went since.
+  query_.model = nullptr;
+  snapshot_.reset();
   status_ = connection->response().status;
   AnswerRelay relay(shard_, exchange_,
                     {.request_id = request_id_,
                      .explanation = explanation_,
                      .cut_usage = cut_usage_,
                      .end = end_,
-                     .slot = backend_->slot});
+                     .slot = backend_->slot,
+                     .token_gap = model_->token_gap});
   const AnswerRelay::End end = co_await relay.run(scope, *connection).in(scope);
   usage_ = relay.usage();
   bytes_out_ = relay.bytes_out();
@@ -312,6 +335,7 @@ rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
     // An engine that refuses early may have answered before it stopped reading.
     const base::Result<> answered =
         co_await connection.read_head(net::AnswerTo::kOther, base::kNever);
+    if (answered) upstream_status_ = connection.response().status;
     if (done || answered) done = answered;
   }
   if (done) done = co_await wait_for_first_byte(connection);
@@ -398,7 +422,9 @@ void Proxy::build_head() {
       .append(backend_->host)
       .append("\r\n");
   const bool pass = shared.config.forward_authorization && shared.backend_authorization.empty();
-  append_passed_fields(head_out_, head, pass ? Authorization::kPass : Authorization::kDrop);
+  append_passed_fields(head_out_, head, pass ? Authorization::kPass : Authorization::kDrop,
+                       trace_.passed());
+  trace_.append_fields(head_out_);
   if (!shared.backend_authorization.empty()) {
     head_out_.append("Authorization: ").append(shared.backend_authorization).append("\r\n");
   }
@@ -430,6 +456,8 @@ rt::Task<void> Proxy::answer_error(protocol::ApiError error,
                                    std::optional<std::chrono::seconds> retry_after) {
   status_ = error.status;
   outcome_ = "refused";
+  if (error_type_.empty()) error_type_ = "request_failed";
+  error_message_ = error.message;
   std::string body;
   protocol::append_error(body, error);
   std::string fields = fmt::format("x-request-id: {}\r\n", request_id_);
@@ -456,51 +484,101 @@ rt::Task<void> Proxy::answer_failure(const Failure& failure) {
                           : "replica_failed"};
   std::optional<std::chrono::seconds> retry_after;
   if (unreachable) retry_after = std::chrono::seconds(1);
+  error_type_ = "proxy";
   co_await answer_error(std::move(error), retry_after);
   outcome_ = late ? "deadline" : "replica_failed";
 }
 
+void Proxy::end_attempt_span(const AttemptResult& result) {
+  if (!trace_.recorded()) return;
+  std::string error;
+  if (result) {
+    error = result->error.describe();
+  } else if (outcome_ != "ok") {
+    error = outcome_;
+  } else if (upstream_status_ >= 400) {
+    error = fmt::format("the engine answered {}", upstream_status_);
+  }
+  trace_.end_attempt(
+      {.end = loop().now(), .replica = backend_->name, .status = upstream_status_, .error = error});
+}
+
+// What went wrong where no error was answered: the engine's own, or a stream that did not end well.
+void Proxy::name_error() {
+  if (!error_type_.empty()) return;
+  if (outcome_ != "ok") {
+    error_type_ = outcome_ == "client_gone" ? "client_gone" : "proxy";
+    error_message_ = outcome_;
+  } else if (status_ >= 400) {
+    error_type_ = "request_failed";
+    error_message_ = fmt::format("the engine answered {}", status_);
+  }
+}
+
 void Proxy::account() {
   if (outcome_ == "client_gone") shard_.metrics().count_cancel(outcome_);
-  const base::Nanos duration = loop().now() - began_;
-  if (query_.model != nullptr) {
-    ShardMetrics::Model& model = shard_.metrics().model(model_name_);
-    shard_.metrics().requests(model, model_name_, status_).add();
-    model.duration.observe(base::to_seconds(duration));
-    if (first_byte_ != base::TimePoint{})
-      model.first_byte.observe(base::to_seconds(first_byte_ - began_));
-    if (usage_) {
-      model.prompt_tokens.add(static_cast<double>(usage_->prompt_tokens));
-      model.output_tokens.add(static_cast<double>(usage_->completion_tokens));
-      model.cached_tokens.add(static_cast<double>(usage_->cached_tokens.value_or(0)));
-    }
-    if (reservation_) {
-      const size_t block_tokens = shard_.policy().hashing().block_bytes / kBytesPerToken;
-      model.predicted_tokens.add(static_cast<double>(reservation_->held_blocks * block_tokens));
-    }
-  } else {
-    shard_.metrics().count_refused(status_);
+  name_error();
+  RequestEnd end{.path = endpoint_.path, .status = status_, .error_type = error_type_};
+  end.duration = loop().now() - began_;
+  end.usage = usage_;
+  end.input_tokens_estimate = bytes_in_ / kBytesPerToken;
+  if (first_byte_ != base::TimePoint{} && scan_.streams) end.first_token = first_byte_ - began_;
+  if (attempts_ > 0) {
+    end.destination = Destination::kStatic;
+    end.picked = picked_ - began_;
   }
-  if (shard_.shared().access_log == nullptr) return;
+  if (reservation_) {
+    const size_t block_tokens = shard_.policy().hashing().block_bytes / kBytesPerToken;
+    end.predicted_cached_tokens = reservation_->held_blocks * block_tokens;
+  }
+  ShardMetrics& metrics = shard_.metrics();
+  metrics.count_end(model_ != nullptr ? *model_ : metrics.model(ShardMetrics::kUnknownModel), end);
+  if (shard_.shared().access_log != nullptr) log_access(end);
+  trace_.ended({.end = loop().now(),
+                .method = endpoint_.method,
+                .path = endpoint_.path,
+                .model = model_name_,
+                .status = status_,
+                .error = error_type_,
+                .input_tokens = end.input_tokens(),
+                .cached_tokens = usage_ ? usage_->cached_tokens.value_or(0) : 0,
+                .output_tokens = usage_ ? usage_->completion_tokens : 0});
+}
+
+void Proxy::log_access(const RequestEnd& end) {
   obs::AccessRecord record;
   record.time = began_wall_;
-  record.request_id = request_id_;
   record.method = endpoint_.method;
   record.path = endpoint_.path;
-  record.model = model_name_;
-  if (backend_ != nullptr) record.backend = backend_->name;
+  record.minor_version = exchange_.request().minor_version;
   record.status = status_;
-  record.outcome = outcome_;
-  record.duration = duration;
+  record.error_type = error_type_;
+  record.error_message = error_message_;
+  record.model = model_name_;
+  record.request_id = request_id_;
+  if (backend_ != nullptr) {
+    record.selected_pod = backend_->name;
+    record.backend_type = to_string(end.destination);
+    record.upstream_model = model_name_;
+    record.upstream_processing = end.duration - end.picked;
+  }
+  record.upstream_status = upstream_status_;
+  record.upstream_attempts = attempts_;
+  if (!error_type_.empty()) {
+    const bool engines = error_type_ == "request_failed" && status_ == upstream_status_;
+    record.error_origin = error_type_ == "proxy" || engines ? "upstream" : "router";
+  }
+  record.total = end.duration;
+  record.request_processing = end.duration - record.upstream_processing;
+  record.input_tokens = end.input_tokens();
+  if (usage_) {
+    record.output_tokens = usage_->completion_tokens;
+    record.cached_tokens = usage_->cached_tokens.value_or(0);
+  }
   if (first_byte_ != base::TimePoint{}) record.first_byte = first_byte_ - began_;
   record.bytes_in = bytes_in_;
   record.bytes_out = bytes_out_;
-  if (usage_) {
-    record.prompt_tokens = static_cast<uint32_t>(usage_->prompt_tokens);
-    record.output_tokens = static_cast<uint32_t>(usage_->completion_tokens);
-    record.cached_tokens = static_cast<uint32_t>(usage_->cached_tokens.value_or(0));
-  }
-  record.attempts = attempts_;
+  record.trace_id = trace_.trace_id();
   shard_.shared().access_log->append(shard_.index(), record);
 }
 

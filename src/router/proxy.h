@@ -20,6 +20,7 @@
 #include "protocol/errors.h"
 #include "router/answer_filter.h"
 #include "router/endpoints.h"
+#include "router/request_trace.h"
 #include "router/shard.h"
 
 namespace fairlead::router {
@@ -70,7 +71,10 @@ class Proxy {
   rt::Task<void> answer_error(protocol::ApiError error,
                               std::optional<std::chrono::seconds> retry_after);
   rt::Task<void> answer_failure(const Failure& failure);
+  void end_attempt_span(const AttemptResult& result);
+  void name_error();
   void account();
+  void log_access(const RequestEnd& end);
 
   rt::Loop& loop() const { return shard_.loop(); }
 
@@ -82,6 +86,7 @@ class Proxy {
   base::TimePoint end_;  // for the request altogether
 
   std::string request_id_;
+  RequestTrace trace_;
   codec::BodyScan scan_;
   std::string model_name_;
   std::string_view body_;               // as the client sent it
@@ -91,6 +96,7 @@ class Proxy {
   std::string explanation_;
 
   std::shared_ptr<const Snapshot> snapshot_;
+  ShardMetrics::Model* model_ = nullptr;  // its metrics, once it is known to exist
   pick::Query query_;
   std::vector<pick::Slot> tried_;
   std::optional<pick::Reservation> reservation_;
@@ -103,6 +109,10 @@ class Proxy {
 
   int status_ = 0;
   std::string_view outcome_ = "ok";
+  std::string_view error_type_;  // a literal; empty: nothing failed
+  std::string error_message_;
+  int upstream_status_ = 0;   // of the last attempt's head
+  base::TimePoint picked_{};  // for the first time
   base::TimePoint first_byte_{};
   uint64_t bytes_in_ = 0;
   uint64_t bytes_out_ = 0;

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/append.h"
 #include "base/machine.h"
 
 namespace fairlead::router {
 namespace {
 
 constexpr uint64_t kHeldShareOfMemory = 4;
+// In each family: the models that are told apart, times the ways in which their requests end.
+constexpr size_t kSeriesMax = 10 * ShardMetrics::kModelsMax;
 
 base::Bytes held_limit(const RouterConfig& config) {
   if (config.held_bytes_max.count > 0) return config.held_bytes_max;
@@ -36,18 +39,6 @@ base::Result<std::string> read_key(const std::string& path) {
   return key;
 }
 
-std::string_view health_name(pick::Health health) {
-  switch (health) {
-    case pick::Health::kReady:
-      return "ready";
-    case pick::Health::kSuspect:
-      return "suspect";
-    case pick::Health::kDown:
-      return "down";
-  }
-  return "down";
-}
-
 base::Result<std::shared_ptr<const pick::Policy>> preset(const RouterConfig& config) {
   auto policy = pick::Policy::make(config.policy ? *config.policy : pick::Policy::names()[0], {});
   if (!policy) return policy.error();
@@ -63,7 +54,7 @@ Router::Router(RouterConfig config, net::Network& control,
       policy_(std::move(policy)),
       columns_(config_.backends_max),
       index_({.bytes_max = config_.index_bytes_max, .slots = config_.backends_max}),
-      registry_({.shards = config_.loops}),
+      registry_({.shards = config_.loops, .series_max = kSeriesMax}),
       metrics_(registry_, FAIRLEAD_VERSION, policy_->name()),
       held_bodies_(held_limit(config_)) {}
 
@@ -98,6 +89,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                                               ? base::Nanos(0)
                                               : base::Nanos(std::chrono::milliseconds(200))});
   }
+  if (!router->config_.otlp_endpoint.empty()) router->start_tracing(log);
   base::Result<std::unique_ptr<TlsControl>> tls = TlsControl::make(router->config_, log);
   if (!tls) return tls.error();
   router->tls_ = std::move(*tls);
@@ -111,6 +103,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .index = router->index_,
                       .metrics = router->metrics_,
                       .access_log = router->access_log_ ? &*router->access_log_ : nullptr,
+                      .spans = router->spans_ ? &*router->spans_ : nullptr,
                       .log = log,
                       .held_bodies = router->held_bodies_,
                       .failures = *router->backends_,
@@ -118,6 +111,16 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .backend_authorization = std::move(authorization)});
   router->register_callbacks();
   return router;
+}
+
+void Router::start_tracing(obs::Logger& log) {
+  spans_.emplace(obs::SpanBufferOptions{.shards = config_.loops});
+  base::append_hex16(instance_, config_.seed == 0 ? base::random_seed() : config_.seed);
+  SpanExporterOptions options;
+  options.collector = *net::parse_backend_url(config_.otlp_endpoint);
+  options.resource = {
+      .service = "fairlead-router", .version = FAIRLEAD_VERSION, .instance = instance_};
+  span_exporter_ = std::make_unique<SpanExporter>(control_, *spans_, log, options);
 }
 
 BackendOptions Router::backend_options(std::string_view authorization) const {
@@ -153,7 +156,7 @@ void Router::register_callbacks() {
         for (const BackendStatus& status : backends_->status()) {
           for (const auto health :
                {pick::Health::kReady, pick::Health::kSuspect, pick::Health::kDown}) {
-            samples.add({status.name, health_name(health)}, status.health == health ? 1 : 0);
+            samples.add({status.name, name_of(health)}, status.health == health ? 1 : 0);
           }
         }
       });
@@ -171,7 +174,7 @@ void Router::register_callbacks() {
                            samples.add({status.name}, base::to_seconds(*status.metrics_age));
                        }
                      });
-  registry_.callback(obs::MetricType::kGauge, "fairlead_prefix_index_entries",
+  registry_.callback(obs::MetricType::kGauge, "kthena_router_prefix_cache_entries",
                      "Pairs of block and replica in the prefix index.", {},
                      [this](obs::Samples& samples) {
                        samples.add({}, static_cast<double>(index_.stats().entries));
@@ -180,9 +183,10 @@ void Router::register_callbacks() {
                      "Room of the prefix index.", {}, [this](obs::Samples& samples) {
                        samples.add({}, static_cast<double>(index_.stats().entries_max));
                      });
-  registry_.callback(obs::MetricType::kCounter, "fairlead_prefix_index_evictions_total",
-                     "Pairs given up for newer ones.", {}, [this](obs::Samples& samples) {
-                       samples.add({}, static_cast<double>(index_.stats().evictions));
+  registry_.callback(obs::MetricType::kCounter, "kthena_router_prefix_cache_evictions_total",
+                     "Pairs given up for newer ones; models share the index.", {"model"},
+                     [this](obs::Samples& samples) {
+                       samples.add({"_all"}, static_cast<double>(index_.stats().evictions));
                      });
   registry_.callback(
       obs::MetricType::kGauge, "fairlead_held_body_bytes", "Request bodies held.", {},
@@ -195,6 +199,18 @@ void Router::register_callbacks() {
                      "Access log lines lost to full buffers.", {}, [this](obs::Samples& samples) {
                        samples.add({},
                                    access_log_ ? static_cast<double>(access_log_->dropped()) : 0);
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_trace_spans_exported_total",
+                     "Spans that the collector took.", {}, [this](obs::Samples& samples) {
+                       if (span_exporter_ == nullptr) return;
+                       samples.add({}, static_cast<double>(span_exporter_->exported()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_trace_spans_dropped_total",
+                     "Spans lost, to full buffers or because the collector did not take them.",
+                     {"reason"}, [this](obs::Samples& samples) {
+                       if (span_exporter_ == nullptr) return;
+                       samples.add({"buffer"}, static_cast<double>(spans_->dropped()));
+                       samples.add({"export"}, static_cast<double>(span_exporter_->failed()));
                      });
   registry_.callback(obs::MetricType::kCounter, "fairlead_backends_refused_total",
                      "Addresses that found no free slot.", {}, [this](obs::Samples& samples) {
@@ -242,12 +258,21 @@ base::Result<> Router::listen_metrics(const net::Address& address) {
   return metrics_server_->listen(address, net::PortSharing::kExclusive);
 }
 
+base::Result<> Router::listen_debug(const net::Address& address) {
+  auto server = std::make_unique<DebugServer>(control_, *backends_, columns_);
+  base::Result<> listening = server->listen(address);
+  if (listening) debug_server_ = std::move(server);
+  return listening;
+}
+
 rt::Task<void> Router::run_control() {
   rt::Scope& scope = co_await rt::current_scope();
   rt::TaskGroup group(scope);
   group.spawn(backends_->run());
   group.spawn(tls_->run(control_.loop()));
   if (metrics_server_ != nullptr) group.spawn(metrics_server_->run());
+  if (span_exporter_ != nullptr) group.spawn(span_exporter_->run());
+  if (debug_server_ != nullptr) group.spawn(debug_server_->run());
   const SchedulingControl::Use use = [this](const SchedulingControl::SharedPolicy& policy) {
     for (const auto& shard : shards_) shard->use_policy(policy);
   };

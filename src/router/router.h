@@ -13,8 +13,10 @@
 
 #include "obs/sink.h"
 #include "router/backend_control.h"
+#include "router/debug_server.h"
 #include "router/scheduling_control.h"
 #include "router/shard.h"
+#include "router/span_exporter.h"
 #include "router/tls_control.h"
 
 namespace fairlead::router {
@@ -29,6 +31,8 @@ class Router final : private net::Handler {
   // Before run_control().
   Shard& add_shard(net::Network& network);
   base::Result<> listen_metrics(const net::Address& address);
+  // Without it there is no debug server.
+  base::Result<> listen_debug(const net::Address& address);
   net::Address metrics_address() const { return metrics_server_->address(); }
 
   // Until its scope is cancelled; ready from the first turn on.
@@ -37,6 +41,7 @@ class Router final : private net::Handler {
   void not_ready() { shared_->ready.store(false, std::memory_order_relaxed); }
 
   std::string exposition() const;
+  std::vector<obs::FamilyInfo> describe_metrics() const { return registry_.describe(); }
   const pick::Columns& columns() const { return columns_; }
   const RouterConfig& config() const { return config_; }
   std::string_view policy_name() const { return policy_->name(); }
@@ -45,6 +50,7 @@ class Router final : private net::Handler {
  private:
   Router(RouterConfig config, net::Network& control, std::shared_ptr<const pick::Policy> policy);
   BackendOptions backend_options(std::string_view authorization) const;
+  void start_tracing(obs::Logger& log);
   void register_callbacks();
 
   rt::Task<void> handle(net::Exchange& exchange) override;
@@ -61,10 +67,14 @@ class Router final : private net::Handler {
   net::ByteBudget held_bodies_;
   std::unique_ptr<TlsControl> tls_;  // outlives shards and back ends
   std::optional<obs::AccessLog> access_log_;
+  std::optional<obs::SpanBuffer> spans_;
+  std::string instance_;  // what tells this process from others in traces
+  std::unique_ptr<SpanExporter> span_exporter_;
   std::unique_ptr<BackendControl> backends_;
   std::unique_ptr<SharedState> shared_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::unique_ptr<net::HttpServer> metrics_server_;
+  std::unique_ptr<DebugServer> debug_server_;
 };
 
 }  // namespace fairlead::router

@@ -120,6 +120,13 @@ base::Result<> run_router(RouterConfig config) {
   if (const base::Result<> listening = router.listen_metrics(*metrics); !listening) {
     return listening.error().wrap("--metrics-port");
   }
+  if (settings.debug_port != 0) {
+    // Nothing is served worse without it, and a second router of this machine finds the port taken.
+    const auto debug = net::parse_address(fmt::format("127.0.0.1:{}", settings.debug_port));
+    if (const base::Result<> listening = router.listen_debug(*debug); !listening) {
+      log.warn("no debug server", {{"error", listening.error().describe()}});
+    }
+  }
   log.info("listening", {{"address", net::to_string(*address)},
                          {"metrics", net::to_string(*metrics)},
                          {"policy", router.policy_name()},

@@ -121,12 +121,16 @@ std::optional<net::Refusal> Shard::check(const net::RequestHead& head) {
           "invalid_request_error", "unsupported_media_type");
     }
   }
-  if (refusal) metrics_.count_refused(refusal->status);
+  if (refusal) {
+    count_refused(endpoint.path.empty() ? ShardMetrics::kOtherPath : endpoint.path,
+                  refusal->status);
+    log_local(head, refusal->status, net::reason_phrase(refusal->status), base::Nanos(0));
+  }
   return refusal;
 }
 
 net::Refusal Shard::refusal(int status, std::string_view message) {
-  metrics_.count_refused(status);
+  count_refused(ShardMetrics::kOtherPath, status);
   std::string text(message);
   if (status == 413) {
     text = fmt::format("The request body is larger than {}.",
@@ -138,6 +142,30 @@ net::Refusal Shard::refusal(int status, std::string_view message) {
                 : server_side ? "overloaded"
                               : "bad_request",
                 status == 503 ? "Retry-After: 1\r\n" : "");
+}
+
+void Shard::count_refused(std::string_view path, int status) {
+  metrics_.count_end(metrics_.model(ShardMetrics::kUnknownModel),
+                     {.path = path, .status = status, .error_type = "request_failed"});
+}
+
+void Shard::log_local(const net::RequestHead& head, int status, std::string_view error_message,
+                      base::Nanos duration) {
+  if (shared_.access_log == nullptr || !head.path.starts_with("/v1/")) return;
+  obs::AccessRecord record;
+  record.time = loop().clock().wall() - duration;
+  record.method = head.method;
+  record.path = head.path;
+  record.minor_version = head.minor_version;
+  record.status = status;
+  if (!error_message.empty()) {
+    record.error_type = "request_failed";
+    record.error_message = error_message;
+    record.error_origin = "router";
+  }
+  record.request_id = head.value("x-request-id");
+  record.total = record.request_processing = duration;
+  shared_.access_log->append(index_, record);
 }
 
 rt::Task<void> Shard::handle(net::Exchange& exchange) {
@@ -169,8 +197,8 @@ rt::Task<void> Shard::handle(net::Exchange& exchange) {
 }
 
 rt::Task<void> Shard::answer_models(net::Exchange& exchange) {
-  const base::TimePoint deadline =
-      base::after(loop().now(), std::chrono::seconds(kSnapshotWaitSeconds));
+  const base::TimePoint began = loop().now();
+  const base::TimePoint deadline = base::after(began, std::chrono::seconds(kSnapshotWaitSeconds));
   while (!snapshot_->settled) {
     const rt::WaitStatus status = co_await snapshot_changed_.wait(deadline);
     if (status == rt::WaitStatus::kCancelled) co_return;
@@ -179,6 +207,7 @@ rt::Task<void> Shard::answer_models(net::Exchange& exchange) {
   const std::shared_ptr<const Snapshot> snapshot = snapshot_;
   static_cast<void>(
       co_await exchange.respond({200, "application/json", {}}, snapshot->models_json));
+  log_local(exchange.request(), 200, {}, loop().now() - began);
 }
 
 void Shard::install(std::shared_ptr<const Snapshot> snapshot) {

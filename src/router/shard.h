@@ -12,6 +12,7 @@
 #include "net/http_server.h"
 #include "obs/access_log.h"
 #include "obs/log.h"
+#include "obs/trace.h"
 #include "pick/chooser.h"
 #include "router/backends.h"
 #include "router/config.h"
@@ -28,6 +29,7 @@ struct SharedState {
   cache_index::PrefixIndex& index;
   RouterMetrics& metrics;
   obs::AccessLog* access_log;  // nullptr: off
+  obs::SpanBuffer* spans;      // nullptr: off
   obs::Logger& log;
   net::ByteBudget& held_bodies;
   FailureSink& failures;
@@ -103,6 +105,10 @@ class Shard final : public net::Handler, public ShardControl {
   rt::Task<void> tick();
   rt::Task<void> enforce_drain();
   rt::Task<void> answer_models(net::Exchange& exchange);
+  void count_refused(std::string_view path, int status);
+  // A line for a request under /v1/ that no replica is asked for.
+  void log_local(const net::RequestHead& head, int status, std::string_view error_message,
+                 base::Nanos duration);
 
   net::Network& network_;
   SharedState& shared_;

@@ -157,7 +157,7 @@ class Router(Process):
         if policy is not None:
             flags += ("--policy", policy)
         super().__init__("router", *args, "--host", "127.0.0.1", "--port", self.port,
-                         "--metrics-port", self.metrics_port, *flags)
+                         "--metrics-port", self.metrics_port, "--debug-port", 0, *flags)
         if wait:
             self.wait_ready(self.port, "/readyz")
             if backends:

@@ -20,7 +20,7 @@ def test_router_metrics_pass_promtool(start):
     text = router.exposition()
     status, lines = lint(text)
     assert status == 0 and lines == [], lines
-    assert b"fairlead_" in text
+    assert b"fairlead_" in text and b"kthena_router_requests_total{" in text
 
 
 def test_engine_metrics_fail_only_where_vllm_names_do(plain_engine):

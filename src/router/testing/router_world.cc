@@ -74,6 +74,7 @@ void RouterTest::start_cold(RouterConfig config) {
     serving_.spawn(run_shard(shard));
   }
   ASSERT_TRUE(router_->listen_metrics(shard_address(kMetricsPort)));
+  ASSERT_TRUE(router_->listen_debug(shard_address(kDebugPort)));
   serving_.spawn(router_->run_control());
 }
 

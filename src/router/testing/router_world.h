@@ -30,6 +30,7 @@
 namespace fairlead::router {
 
 inline constexpr size_t kMetricsPort = 100;
+inline constexpr size_t kDebugPort = 101;
 
 // A client's request.
 struct Ask {
@@ -38,7 +39,7 @@ struct Ask {
   std::string method = "POST";
   std::string fields = "Content-Type: application/json\r\n";
   int minor_version = 1;
-  size_t shard = 0;  // or the metrics port
+  size_t shard = 0;  // or kMetricsPort, kDebugPort
   base::TimePoint leave_at = base::kNever;
   base::TimePoint read_from{};  // does not read the body before
 };
