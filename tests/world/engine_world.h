@@ -20,12 +20,12 @@ namespace fairlead {
 class EngineWorld : public router::RouterTest {
  protected:
   // One engine that listens on address(n); `args` as on the command line.
-  void add_engine(int n, const std::string& args) {
+  void add_engine(int n, const std::string& args, const engine::Environment& environment = {}) {
     std::istringstream words(fmt::format(
         "--served-model-name llama --enable-prompt-tokens-details --host 10.0.0.{} {}", n, args));
     std::vector<std::string> list;
     for (std::string word; words >> word;) list.push_back(word);
-    auto config = engine::parse_engine_args(list, {});
+    auto config = engine::parse_engine_args(list, environment);
     ASSERT_TRUE(config) << config.error().describe();
     simulated_.push_back(std::make_unique<engine::Engine>(
         network_, *config, log_, engine::EngineOptions{.id_seed = static_cast<uint64_t>(n)}));
@@ -38,8 +38,10 @@ class EngineWorld : public router::RouterTest {
     run_for(std::chrono::seconds(1));
   }
   // A fault, as an operator would inject it; "{}" changes nothing.
-  void inject(int n, const std::string& faults) {
-    clients_.spawn(post_faults(address(n), faults));
+  void inject(int n, const std::string& faults) { post_to_engine(n, "/sim/faults", faults); }
+  // Past the router; the engine must answer 200.
+  void post_to_engine(int n, const std::string& path, const std::string& body) {
+    clients_.spawn(exchange_with(address(n), path, body));
     run_for(std::chrono::milliseconds(5));
   }
   uint64_t blocks_used() const {
@@ -76,18 +78,18 @@ class EngineWorld : public router::RouterTest {
     const base::Result<> ended = co_await e.run();
     EXPECT_TRUE(ended);
   }
-  rt::Task<void> post_faults(net::Address to, std::string faults) {
+  rt::Task<void> exchange_with(net::Address to, std::string path, std::string body) {
     auto stream = co_await network_.connect(to, base::kNever);
     CHECK(stream.ok(), "the engine listens");
     net::ClientConnection connection(std::move(*stream));
     const auto answer = co_await net::fetch(connection,
                                             {.method = "POST",
-                                             .target = "/sim/faults",
+                                             .target = path,
                                              .host = "e",
                                              .extra_fields = "Content-Type: application/json\r\n",
-                                             .body = faults},
+                                             .body = body},
                                             base::kNever);
-    CHECK(answer.ok() && answer->status == 200, "the fault is known");
+    CHECK(answer.ok() && answer->status == 200, "the engine does what it is told");
   }
 
   rt::TaskGroup engine_group_{loop_};
