@@ -67,8 +67,8 @@ def test_spans_reach_a_collector(start):
         assert {span["traceId"] for span in collector.spans} == {TRACE}
         assert by_name["request"]["parentSpanId"] == CALLER
         assert by_name["attempt"]["parentSpanId"] == by_name["request"]["spanId"]
-        metrics = router.metrics()
-        assert metrics.total("fairlead_trace_spans_exported_total") == 3
+        exported = "fairlead_trace_spans_exported_total"
+        fleet.wait_until(lambda: router.metrics().total(exported) == 3, 5, "they are counted")
         # Spans of the last second are sent at the end.
         assert ask_traced(router.port, "01").status == 200
         router.terminate()
