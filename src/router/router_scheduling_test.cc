@@ -251,5 +251,27 @@ TEST_F(RouterScheduling, ARemovedBackEndFinishesItsStreamsAndGetsNothingNew) {
   std::remove(path.c_str());
 }
 
+TEST_F(RouterScheduling, AStreamKeepsNoSlotOfABackEndThatWent) {
+  const std::string path = testing::TempDir() + "router_scheduling_slots.yaml";
+  const auto write = [&path](const std::string& text) { std::ofstream(path) << text; };
+  write(fmt::format("backends:\n  - {}\n  - {}\n", url(1), url(2)));
+  start_engines(3, {.backends_file = path, .policy = "round-robin", .backends_max = 2});
+  for (FakeEngine& e : engines_) {
+    e.script = events(std::vector<std::string>(60, token_event("t")), seconds(1));
+  }
+  const Reply& stream = send(post(kStreaming));
+  run_for(seconds(2));
+  ASSERT_EQ(engines_[0].seen.size(), 1U);
+  write(fmt::format("backends:\n  - {}\n", url(1)));
+  run_for(seconds(3));
+  write(fmt::format("backends:\n  - {}\n  - {}\n", url(1), url(3)));
+  run_for(seconds(3));
+  for (FakeEngine& e : engines_) e.script = answer(200, "{}");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ask(chat("hi")).status, 200);
+  EXPECT_EQ(engines_[2].seen.size(), 2U);
+  EXPECT_EQ(stream.end, Reply::End::kPending) << "it has not ended before";
+  std::remove(path.c_str());
+}
+
 }  // namespace
 }  // namespace fairlead::router
