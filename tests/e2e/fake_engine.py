@@ -54,9 +54,10 @@ def whole_stream(count=3):
 class Call:
     """One request and its connection."""
 
-    def __init__(self, fake, connection, method, path, headers, body):
+    def __init__(self, fake, connection, head, method, path, headers, body):
         self.fake, self.connection = fake, connection
         self.method, self.path, self.headers, self.body = method, path, headers, body
+        self.raw = head + body  # as it came, if its body was counted
         self.open = True
 
     def send(self, data):
@@ -85,8 +86,9 @@ class Call:
 
 
 class FakeEngine:
-    def __init__(self, behaviour):
+    def __init__(self, behaviour, tls=None):
         self.behaviour = behaviour
+        self.tls = tls  # an ssl.SSLContext
         self.calls = []
         self.errors = []
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -96,7 +98,7 @@ class FakeEngine:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def __enter__(self):
         return self
@@ -125,6 +127,8 @@ class FakeEngine:
 
     def _serve(self, connection):
         try:
+            if self.tls:
+                connection.socket = self.tls.wrap_socket(connection.socket, server_side=True)
             while self._serve_one(connection):
                 pass
         except (ConnectionError, TimeoutError, OSError):
@@ -136,7 +140,8 @@ class FakeEngine:
             connection.close()
 
     def _serve_one(self, connection):
-        head = connection.read_until(b"\r\n\r\n").decode("latin-1").split("\r\n")
+        raw_head = connection.read_until(b"\r\n\r\n")
+        head = raw_head.decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ")
         headers = {n.lower(): v.strip() for n, v in (line.split(":", 1) for line in head[1:-2])}
         body = b""
@@ -151,7 +156,7 @@ class FakeEngine:
         elif path == "/metrics":
             connection.send(response(b"not here", "404 Not Found", "text/plain"))
         else:
-            call = Call(self, connection, method, path, headers, body)
+            call = Call(self, connection, raw_head, method, path, headers, body)
             self.calls.append(call)
             self.behaviour(call)
             return call.open

@@ -92,7 +92,9 @@ class Connection:
             status, reason, headers = self.read_head()
         body, clean = b"", True
         try:
-            if headers.get("transfer-encoding") == "chunked":
+            if status in (204, 304):
+                pass
+            elif headers.get("transfer-encoding") == "chunked":
                 while chunk := self.read_chunk():
                     body += chunk
             elif "content-length" in headers:
