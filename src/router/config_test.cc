@@ -29,9 +29,9 @@ TEST(RouterConfig, WantsBackEndsFromOnePlace) {
 
 TEST(RouterConfig, NamesTheBackEndThatIsNoUrl) {
   EXPECT_EQ(why({.backend = {kUrl, "http://engines.example:8000"}}), "");
-  EXPECT_EQ(why({.backend = {"http://[::1]:8000"}}), "");
-  for (const std::string bad : {"", "https://10.0.0.1", "http://", "ftp://x", "http://a:99999",
-                                "http://a:0", "http://a:8000/v1"}) {
+  EXPECT_EQ(why({.backend = {"http://[::1]:8000", "https://10.0.0.1"}}), "");
+  for (const std::string bad :
+       {"", "http://", "https://", "ftp://x", "http://a:99999", "http://a:0", "http://a:8000/v1"}) {
     const std::string message = why({.backend = {kUrl, bad}});
     EXPECT_THAT(message, HasSubstr("--backend")) << bad;
     EXPECT_THAT(message, HasSubstr(bad));

@@ -140,7 +140,7 @@ TEST(TraceReader, ReadsTheSameWhereverTheFileIsCut) {
   }
 }
 
-TEST(TraceReader, ReadsThePublicTraces) {
+TEST(TraceReader, ReadsThePublicTracesOutsideTheRepository) {
   const char* folder = std::getenv("FAIRLEAD_TRACES");
   const std::string path = fmt::format("{}/mooncake_conversation.jsonl", folder ? folder : "");
   if (folder == nullptr || !std::filesystem::exists(path)) {
