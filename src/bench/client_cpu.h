@@ -3,7 +3,8 @@
 // and then its latencies are its own, not the server's.
 //
 // A window of a quarter of a second in which using and waiting together fill nine tenths counts as
-// saturated; the report warns when such windows are more than a few percent of the run.
+// saturated. The report warns when such windows, or the waiting alone, are more than a few percent
+// of the run (workload::ClientShare).
 //
 //   group.spawn(watch_client(thread_cpu_times, log.client.emplace()));  // until cancelled
 #pragma once

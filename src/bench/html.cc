@@ -34,7 +34,7 @@ constexpr std::string_view kStyle = R"(
 body { margin: 2rem auto; max-width: 84rem; padding: 0 1rem; background: var(--bg);
   color: var(--fg); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1.5rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(36rem, 100%), 1fr)); gap: 1.5rem; }
 figure { margin: 0; } figcaption { font-weight: 600; } figcaption small { font-weight: 400;
   color: var(--dim); }
 svg { width: 100%; height: auto; }
@@ -178,7 +178,7 @@ std::string render_html(const BenchConfig& config, const Results& results) {
   const std::string warnings = client_warnings(results.reports) + client_warnings(results.overload);
   if (!warnings.empty()) out += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(warnings));
   out += legend(results.reports) + sweep_plots(config, results.sweeps);
-  if (!results.sweeps.empty()) out += "<h2>At the highest load that kept the limits</h2>\n";
+  if (!results.sweeps.empty()) out += "<h2>At the load found, or the lowest tried</h2>\n";
   if (!results.reports.empty()) {
     out += run_plots(config, results.reports);
     out += numbers("Numbers", workload::render_table(results.reports));

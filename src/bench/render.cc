@@ -44,8 +44,8 @@ std::string sizes_text(const BenchConfig& config) {
 }
 
 std::string load_text(const BenchConfig& config) {
-  const std::string rate =
-      config.rate ? fmt::format("{} requests a second", *config.rate) : std::string("rates");
+  const std::string rate = config.rate ? fmt::format("{} requests a second", *config.rate)
+                                       : std::string("the rates tried");
   if (config.sweep == SweepOver::kConcurrency) return "closed loops of more and more clients";
   if (!arrival_options(config) && config.sweep == SweepOver::kNone) {
     return fmt::format("closed loop of {} clients", config.concurrency);
@@ -95,9 +95,9 @@ std::string client_warnings(const std::vector<workload::Report>& reports) {
     if (!report.client || !report.client->was_bottleneck()) continue;
     text += fmt::format(
         "\nwarning: the client was the bottleneck for {}: in {:.0f} % of the time it had no CPU to "
-        "spare,\nso its times are partly its own. Ask for less, or start it on a machine of its "
-        "own.\n",
-        report.label, report.client->saturated * 100);
+        "spare,\nfor {:.0f} % it waited while the machine ran something else. Its times are partly "
+        "its own: ask for\nless, or start it on a machine of its own.\n",
+        report.label, report.client->saturated * 100, report.client->waiting * 100);
   }
   return text;
 }

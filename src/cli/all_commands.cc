@@ -108,11 +108,16 @@ std::string bench_help() {
       "usage: fairlead bench [FLAGS]\n\n"
       "Loads an OpenAI-compatible server and reports TTFT, ITL, end-to-end percentiles, tokens a\n"
       "second, the cached share of the prompts and which replica answered. With --compare it runs\n"
-      "several servers or policies in turns and shows ratios.\n",
+      "several servers or policies in turns and shows ratios; with limits it reports goodput, and\n"
+      "--sweep finds the highest load that keeps them.\n",
       "  fairlead bench --compare round-robin,prefix-cache\n"
       "  fairlead bench --compare round-robin,prefix-cache --overload 4 --verdict    and judges\n"
       "  fairlead bench --url http://127.0.0.1:18080 --concurrency 16\n"
       "  fairlead bench --url http://127.0.0.1:8001 --workload random --rate 20 --duration 30s\n"
+      "  fairlead bench --rate 20 --arrivals bursty --ttft-limit 500ms --html run.html\n"
+      "  fairlead bench --workload conversations --think-time 2s --concurrency 32 --duration 1m\n"
+      "  fairlead bench --workload mooncake --trace FILE.jsonl --arrivals trace --speedup 4\n"
+      "  fairlead bench --workload random --sweep rate --ttft-limit 500ms --itl-limit 30ms\n"
       "  fairlead bench --compare a=http://127.0.0.1:8001,b=http://127.0.0.1:8002 --json -\n");
 }
 

@@ -39,13 +39,14 @@ struct Goodput {
 
 // The client as a share of one core over the time in which requests were under way.
 struct ClientShare {
-  // Above this the times in a report are partly the client's own.
+  // Above one of these the times in a report are partly the client's own.
   static constexpr double kSaturatedMax = 0.05;
+  static constexpr double kWaitingMax = 0.10;
 
   double cpu = 0;
   double waiting = 0;    // for a core that something else had
   double saturated = 0;  // of the time: had no core to spare
-  bool was_bottleneck() const { return saturated > kSaturatedMax; }
+  bool was_bottleneck() const { return saturated > kSaturatedMax || waiting > kWaitingMax; }
 };
 
 struct ReplicaShare {

@@ -102,6 +102,8 @@ TEST(Report, TellsWhetherTheClientWasTheBottleneck) {
   EXPECT_FALSE(at_bound.was_bottleneck());
   log.client->saturated += 1ms;
   EXPECT_TRUE(make_report("run", log).client->was_bottleneck());
+  log.client = ClientUse{.cpu = 3s, .waiting = 1001ms, .saturated = 0s};
+  EXPECT_TRUE(make_report("waited", log).client->was_bottleneck());
 }
 
 TEST(Report, CountsARepeatAsWarmOnAnyReplicaThatServedItsPrefix) {
