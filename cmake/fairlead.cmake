@@ -10,7 +10,7 @@ find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
 
 # What most files include is compiled once, for the libraries and for the tests. Nothing may rely on
-# it: clang-tidy reads every file of the libraries without it.
+# it: `make tidy` reads each changed file of the libraries without it.
 set(precompiled <algorithm> <chrono> <coroutine> <cstdint> <functional> <map> <memory> <optional>
     <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
 set(empty ${CMAKE_BINARY_DIR}/precompiled.cc)
