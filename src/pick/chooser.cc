@@ -14,10 +14,15 @@ void Chooser::use(const Policy& policy) {
   scratch_ = Scratch(columns_.slots());  // columns belong to other scorers now
 }
 
-std::optional<Reservation> Chooser::pick(const Query& query, base::Random& random) {
-  const Context context{query, columns_, index_, random, scratch_, policy_->scorers()};
+std::optional<Reservation> Chooser::pick(const Query& query, base::Random& random,
+                                         PluginWatch* watch) {
+  const Context context{query, columns_, index_, random, scratch_, policy_->scorers(), watch};
   scratch_.candidates.assign(query.model->slots.begin(), query.model->slots.end());
-  for (const Filter* filter : policy_->filters()) filter->apply(context);
+  for (const Filter* filter : policy_->filters()) {
+    if (watch != nullptr) watch->begins();
+    filter->apply(context);
+    if (watch != nullptr) watch->ended(PluginKind::kFilter, filter->name());
+  }
   if (scratch_.candidates.empty()) return std::nullopt;
   const Pick pick = policy_->picker().pick(context);
 
@@ -51,6 +56,7 @@ Explanation Chooser::explain(const Query& query, const Reservation& pick, base::
     for (size_t i = 0; i < explanation.scorer_count; ++i) out.scores[i] = scratch_.scores[i][slot];
     return out;
   };
+  explain_left_out(context, explanation);
   explanation.chosen = row(pick.slot());
   std::erase(candidates, pick.slot());
   if (!policy_->picker().scores_all()) {
@@ -65,6 +71,27 @@ Explanation Chooser::explain(const Query& query, const Reservation& pick, base::
   for (size_t i = 0; i < count; ++i) explanation.others[i] = row(candidates[i]);
   explanation.other_count = count;
   return explanation;
+}
+
+void Chooser::explain_left_out(const Context& context, Explanation& explanation) const {
+  const std::vector<Slot>& kept = scratch_.candidates;  // in the order of the model's slots
+  auto next_kept = kept.begin();
+  for (const Slot slot : context.query.model->slots) {
+    if (next_kept != kept.end() && *next_kept == slot) {
+      ++next_kept;
+      continue;
+    }
+    if (explanation.left_out_count == Explanation::kLeftOutMax) return;
+    explanation.left_out[explanation.left_out_count++] = {slot, why_left_out(context, slot)};
+  }
+}
+
+std::string_view Chooser::why_left_out(const Context& context, Slot slot) const {
+  for (const Filter* filter : policy_->filters()) {
+    const std::string_view why = filter->why(context, slot);
+    if (!why.empty()) return why;
+  }
+  return "over by now";  // what a filter saw
 }
 
 void Chooser::first_byte(Reservation& reservation) {

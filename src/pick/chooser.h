@@ -39,6 +39,7 @@ struct Reservation {
 // The last pick in numbers, for x-fairlead-explain. A view of the policy's names, plain otherwise.
 struct Explanation {
   static constexpr size_t kOthersMax = 8;
+  static constexpr size_t kLeftOutMax = 8;
   struct Row {
     Slot slot = 0;
     std::array<float, kScorersMax> scores{};  // as picked, before the reservation
@@ -54,6 +55,12 @@ struct Explanation {
   Row chosen;
   std::array<Row, kOthersMax> others{};  // what the picker would rather have first
   size_t other_count = 0;
+  struct LeftOut {
+    Slot slot = 0;
+    std::string_view why;
+  };
+  std::array<LeftOut, kLeftOutMax> left_out{};  // the first of those that filters took away
+  size_t left_out_count = 0;
 };
 
 class Chooser {
@@ -62,8 +69,10 @@ class Chooser {
   // From the next pick on; reservations stay good. Allocates.
   void use(const Policy& policy);
 
-  // Nothing if no replica of the model is left after filtering.
-  std::optional<Reservation> pick(const Query& query, base::Random& random);
+  // Nothing if no replica of the model is left after filtering. `watch` is told of each plugin's
+  // work.
+  std::optional<Reservation> pick(const Query& query, base::Random& random,
+                                  PluginWatch* watch = nullptr);
   // Explains the pick that has just been made, for the same query; not across a co_await.
   Explanation explain(const Query& query, const Reservation& pick, base::Random& random);
 
@@ -75,6 +84,9 @@ class Chooser {
   void undo(Reservation& reservation, std::span<const uint64_t> blocks);
 
  private:
+  void explain_left_out(const Context& context, Explanation& explanation) const;
+  std::string_view why_left_out(const Context& context, Slot slot) const;
+
   const Policy* policy_;
   Columns& columns_;
   cache_index::PrefixIndex& index_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "pick/testing.h"
@@ -130,6 +131,55 @@ TEST(Chooser, ExplainsWhyAndWhatTheOthersScored) {
   chooser.finish(*pick);
 }
 
+TEST(Chooser, ExplainsWhyReplicasAreLeftOut) {
+  World world(14);
+  const auto random = policy("random");
+  Chooser chooser(*random, world.columns, world.index);
+  world.columns.set_health(1, Health::kDown);
+  world.columns.set_health(2, Health::kSuspect);
+  world.columns.set_health(3, Health::kEjected);
+  world.columns.set_share(4, 0);
+  world.load(4, 3);
+  const std::array<Slot, 1> tried{5};
+  world.query.tried = tried;
+  auto pick = chooser.pick(world.query, world.random);
+  const Explanation why = chooser.explain(world.query, *pick, world.random);
+  EXPECT_EQ(why.filtered, 5u);
+  ASSERT_EQ(why.left_out_count, 5u);
+  const std::array<std::string_view, 5> reasons{"down", "suspect", "ejected", "on trial", "tried"};
+  for (size_t i = 0; i < reasons.size(); ++i) {
+    EXPECT_EQ(why.left_out[i].slot, i + 1);
+    EXPECT_EQ(why.left_out[i].why, reasons[i]);
+  }
+  chooser.finish(*pick);
+  for (Slot slot = 0; slot < 13; ++slot) world.columns.set_health(slot, Health::kDown);
+  pick = chooser.pick(world.query, world.random);
+  EXPECT_EQ(chooser.explain(world.query, *pick, world.random).left_out_count,
+            Explanation::kLeftOutMax)
+      << "of thirteen";
+  chooser.finish(*pick);
+}
+
+TEST(Chooser, TellsAWatchOfEachPluginOfAPick) {
+  struct Watch final : PluginWatch {
+    void begins() override { ++begun; }
+    void ended(PluginKind kind, std::string_view plugin) override {
+      log += kind == PluginKind::kFilter ? "filter " : "score ";
+      log.append(plugin).append(";");
+    }
+    int begun = 0;
+    std::string log;
+  };
+  World world(2);
+  const auto least = policy("least-request");
+  Chooser chooser(*least, world.columns, world.index);
+  Watch watch;
+  auto pick = chooser.pick(world.query, world.random, &watch);
+  EXPECT_EQ(watch.log, "filter tried;filter health;filter slow-start;score load;");
+  EXPECT_EQ(watch.begun, 4);
+  chooser.finish(*pick);
+}
+
 TEST(Chooser, ExplainsSumsWithTheScoresOfThePick) {
   World world(3);
   world.load(1, 1);
@@ -186,7 +236,10 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
     for (int step = 0; step < 100; ++step) {
       const auto touched = static_cast<Slot>(random.below(slots));
       if (random.below(4) == 0) {
-        world.columns.set_health(touched, static_cast<Health>(random.below(3)));
+        world.columns.set_health(touched, static_cast<Health>(random.below(4)));
+      }
+      if (random.below(8) == 0) {
+        world.columns.set_share(touched, static_cast<float>(random.below(5)) / 4);
       }
       if (random.below(4) == 0) {
         world.columns.set_scraped(touched,
@@ -215,14 +268,16 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
         const auto slot = static_cast<Slot>(i);
         if (std::find(tried.begin(), tried.end(), slot) != tried.end()) continue;
         ready |= world.columns.health(slot) == Health::kReady;
-        suspect |= world.columns.health(slot) == Health::kSuspect;
+        suspect |= world.columns.health(slot) == Health::kSuspect ||
+                   world.columns.health(slot) == Health::kEjected;
       }
       const auto pick = chooser.pick(world.query, random);
       ASSERT_EQ(pick.has_value(), ready || suspect) << "seed " << seed;
       if (!pick) continue;
       ASSERT_LT(pick->slot(), slots);
       ASSERT_EQ(std::find(tried.begin(), tried.end(), pick->slot()), tried.end());
-      ASSERT_EQ(world.columns.health(pick->slot()), ready ? Health::kReady : Health::kSuspect);
+      const Health picked = world.columns.health(pick->slot());
+      ASSERT_TRUE(ready ? picked == Health::kReady : picked != Health::kDown);
       open.emplace_back(*pick, blocks);
       while (open.size() > random.below(20)) {
         std::swap(open[random.below(open.size())], open.back());

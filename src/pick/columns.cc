@@ -39,8 +39,12 @@ Columns::Columns(uint32_t slots)
       scraped_at_(column<int64_t>(slots)),
       fresh_(column<bool>(slots)),
       identity_(column<uint64_t>(slots)),
-      health_(column<Health>(slots)) {
-  for (uint32_t slot = 0; slot < slots; ++slot) identity_[slot].store(base::mix64(slot), kRelaxed);
+      health_(column<Health>(slots)),
+      share_(column<float>(slots)) {
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    identity_[slot].store(base::mix64(slot), kRelaxed);
+    share_[slot].store(1, kRelaxed);
+  }
 }
 
 void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
@@ -57,6 +61,7 @@ void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
   set_stale(slot);
   identity_[slot].store(identity, kRelaxed);
   set_health(slot, Health::kReady);
+  set_share(slot, 1);
 }
 
 void Columns::begin(Slot slot, uint32_t prompt_tokens) {
@@ -110,6 +115,12 @@ void Columns::set_health(Slot slot, Health health) {
   const Health before = health_[slot].exchange(health, kRelaxed);
   if (before == Health::kReady && health != Health::kReady) unready_.fetch_add(1, kRelaxed);
   if (before != Health::kReady && health == Health::kReady) unready_.fetch_sub(1, kRelaxed);
+}
+
+void Columns::set_share(Slot slot, float share) {
+  const float before = share_[slot].exchange(share, kRelaxed);
+  if (before >= 1 && share < 1) returning_.fetch_add(1, kRelaxed);
+  if (before < 1 && share >= 1) returning_.fetch_sub(1, kRelaxed);
 }
 
 }  // namespace fairlead::pick

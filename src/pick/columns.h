@@ -22,6 +22,7 @@ using cache_index::Slot;
 enum class Health : uint8_t {
   kReady,
   kSuspect,  // something failed or fell silent: used only if nothing is ready
+  kEjected,  // its answers fail: used only if nothing is ready
   kDown,     // known not to serve: not used
 };
 
@@ -44,9 +45,10 @@ class Columns {
   explicit Columns(uint32_t slots);
 
   uint32_t slots() const { return slots_; }
-  // Clears the slot for a new replica: ready, idle, and as if it had been given as many prompt
-  // tokens as the replica of `peers` that was given fewest, so that it is not flooded to catch up.
-  // `identity` is a hash of what the replica is called everywhere, the same in all routers.
+  // Clears the slot for a new replica: ready, idle, with a whole share, and as if it had been given
+  // as many prompt tokens as the replica of `peers` that was given fewest, so that it is not
+  // flooded to catch up. `identity` is a hash of what the replica is called everywhere, the same in
+  // all routers.
   void open(Slot slot, std::span<const Slot> peers, uint64_t identity);
 
   // Traffic. Prompt tokens count as in flight until the first byte of the answer.
@@ -82,6 +84,13 @@ class Columns {
   // How many slots are not ready: while it is zero nobody needs to look.
   uint32_t unready() const { return unready_.load(std::memory_order_relaxed); }
 
+  // How much of its usual work the replica is to get: 1 as a rule, less while it comes back, 0
+  // where a few requests are to try it.
+  float share(Slot slot) const { return read(share_, slot); }
+  void set_share(Slot slot, float share);
+  // How many slots have a share below 1: while it is zero nobody needs to look.
+  uint32_t returning() const { return returning_.load(std::memory_order_relaxed); }
+
  private:
   template <class T>
   using Column = std::unique_ptr<std::atomic<T>[]>;
@@ -104,7 +113,9 @@ class Columns {
   Column<bool> fresh_;
   Column<uint64_t> identity_;
   Column<Health> health_;
+  Column<float> share_;
   std::atomic<uint32_t> unready_{0};
+  std::atomic<uint32_t> returning_{0};
 };
 
 }  // namespace fairlead::pick

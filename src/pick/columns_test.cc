@@ -94,6 +94,22 @@ TEST(Columns, KnowWhetherAllAreReady) {
   EXPECT_EQ(columns.unready(), 0u);
 }
 
+TEST(Columns, KnowWhetherAllHaveTheirWholeShare) {
+  Columns columns(2);
+  EXPECT_EQ(columns.share(0), 1.0F);
+  EXPECT_EQ(columns.returning(), 0u);
+  columns.set_share(0, 0);
+  columns.set_share(0, 0.5F);
+  columns.set_share(1, 0.1F);
+  EXPECT_EQ(columns.share(0), 0.5F);
+  EXPECT_EQ(columns.returning(), 2u);
+  columns.set_share(0, 1);
+  columns.set_share(0, 1);
+  EXPECT_EQ(columns.returning(), 1u);
+  columns.open(1, {}, 1);
+  EXPECT_EQ(columns.returning(), 0u) << "a new replica is not a returning one";
+}
+
 TEST(Columns, ANewReplicaStartsWithTheTokensOfTheOneGivenFewest) {
   Columns columns(3);
   columns.begin(0, 700);

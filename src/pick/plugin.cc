@@ -8,7 +8,9 @@ Scratch::Scratch(uint32_t slots) : scores(kScorersMax, Scores(slots, 0.0F)), dep
 }
 
 void Context::score(size_t i, std::span<const Slot> slots) const {
+  if (watch != nullptr) watch->begins();
   scorers[i]->score(*this, slots, scratch.scores[i]);
+  if (watch != nullptr) watch->ended(PluginKind::kScorer, scorers[i]->name());
 }
 
 std::string_view to_string(Reason reason) {

@@ -46,6 +46,16 @@ struct Scratch {
 
 class Scorer;
 
+enum class PluginKind : uint8_t { kFilter, kScorer };
+
+// Told of each plugin's work in a pick that is timed; the clock is the caller's.
+class PluginWatch {
+ public:
+  virtual ~PluginWatch() = default;
+  virtual void begins() = 0;
+  virtual void ended(PluginKind kind, std::string_view plugin) = 0;
+};
+
 struct Context {
   const Query& query;
   const Columns& columns;
@@ -53,6 +63,7 @@ struct Context {
   base::Random& random;
   Scratch& scratch;
   std::span<const Scorer* const> scorers;  // of the policy's picker
+  PluginWatch* watch = nullptr;            // of this pick, if any
 
   // Has the picker's i-th scorer score these slots in scratch.scores[i].
   void score(size_t i, std::span<const Slot> slots) const;
@@ -84,6 +95,9 @@ class Filter {
   virtual std::string_view name() const = 0;
   // Removes from scratch.candidates, keeping their order.
   virtual void apply(const Context& context) const = 0;
+  // Why it takes the slot away, in a word for the explanation; empty where it keeps it. Where a
+  // draw decides: why it may.
+  virtual std::string_view why(const Context& context, Slot slot) const = 0;
 };
 
 class Scorer {

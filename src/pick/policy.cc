@@ -15,8 +15,8 @@ struct Preset {
 };
 
 // All policies filter alike: what was tried goes first, so that the panic rule of `health` decides
-// among what is left.
-constexpr std::array<std::string_view, 2> kFilters{"tried", "health"};
+// among what is left, and `slow-start` leaves its rest to replicas that are ready.
+constexpr std::array<std::string_view, 3> kFilters{"tried", "health", "slow-start"};
 constexpr std::array kPresets{
     Preset{"prefix-cache", "prefix-affinity"}, Preset{"least-request", "least-load"},
     Preset{"power-of-two", "power-of-two"},    Preset{"session-affinity", "session-affinity"},

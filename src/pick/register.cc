@@ -1,6 +1,7 @@
 // Every plugin, one line each.
 #include "pick/filters/health.h"
 #include "pick/filters/least_request.h"
+#include "pick/filters/slow_start.h"
 #include "pick/filters/tried.h"
 #include "pick/pickers/least_load.h"
 #include "pick/pickers/power_of_two.h"
@@ -33,6 +34,7 @@ void add(Map& map, Args&&... args) {
 void register_filters(Plugins& plugins, const PolicyOptions& options) {
   add<TriedFilter>(plugins.filters);
   add<HealthFilter>(plugins.filters);
+  add<SlowStartFilter>(plugins.filters);
   add<LeastRequestFilter>(plugins.filters, options.least_request);
 }
 

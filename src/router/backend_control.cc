@@ -29,20 +29,22 @@ bool same_ids(const std::vector<ListedModel>& a, const std::vector<ListedModel>&
 // What shards have reported and the control loop has not yet taken. Outlives the control, because
 // a message to it may still be in the loop's queue.
 struct BackendControl::Inbox {
-  explicit Inbox(uint32_t slots)
-      : connect_failures(new std::atomic<uint32_t>[slots]()),
-        bad_answers(new std::atomic<uint32_t>[slots]()) {}
-  std::unique_ptr<std::atomic<uint32_t>[]> connect_failures;
-  std::unique_ptr<std::atomic<uint32_t>[]> bad_answers;
+  struct Failures {
+    std::atomic<uint32_t> connect{0};
+    std::atomic<uint32_t> bad{0};  // these as well
+    std::atomic<uint32_t> broken{0};
+  };
+  explicit Inbox(uint32_t slots) : failures(new Failures[slots]()) {}
+  std::unique_ptr<Failures[]> failures;
   std::atomic<bool> posted{false};
   BackendControl* owner = nullptr;  // control loop only
 };
 
 BackendControl::Replica::Replica(rt::Scope& parent, std::shared_ptr<const Backend> b,
-                                 const ReplicaHealth& h, BackendControl& control)
+                                 BackendControl& control)
     : backend(std::move(b)),
       added(control.now()),
-      health(h),
+      health(control.options_.health, added),
       scraper(control.network_, backend, health, control.columns_, control,
               control.options_.scrape),
       group(parent) {}
@@ -57,6 +59,7 @@ BackendControl::BackendControl(net::Network& network, pick::Columns& columns,
       options_(std::move(options)),
       by_slot_(columns.slots()),
       slot_taken_(columns.slots()),
+      ejections_(options_.ejections, columns.slots()),
       inbox_(std::make_shared<Inbox>(columns.slots())) {
   inbox_->owner = this;
   if (options_.backends_file.empty()) {
@@ -201,7 +204,10 @@ void BackendControl::apply(const Wanted& wanted) {
     const pick::Slot slot = replica->backend->slot;
     log_.info("back end removed", {{"backend", replica->backend->name}});
     replica->group.cancel(rt::CancelReason::kShutdown);
-    columns_.set_health(slot, pick::Health::kReady);  // free slots are not counted as unready
+    // Free slots are counted neither as unready nor as returning.
+    columns_.set_health(slot, pick::Health::kReady);
+    columns_.set_share(slot, 1);
+    ejections_.remove(slot);
     gone.push_back(slot);
     leaving_.push_back({slot, replica->backend, std::move(replica)});
   }
@@ -228,12 +234,12 @@ void BackendControl::add(Backend backend) {
   }
   columns_.open(slot, peers, base::hash64(net::to_string(backend.address)));
   columns_.set_health(slot, pick::Health::kSuspect);
-  inbox_->connect_failures[slot].store(0);
-  inbox_->bad_answers[slot].store(0);
+  Inbox::Failures& failures = inbox_->failures[slot];
+  failures.connect = failures.bad = failures.broken = 0;
+  ejections_.add(slot, good_answers(slot));
   log_.info("back end added", {{"backend", backend.name}});
-  by_slot_[slot] =
-      std::make_unique<Replica>(*scope_, std::make_shared<const Backend>(std::move(backend)),
-                                ReplicaHealth(options_.health, now(), answers(slot)), *this);
+  by_slot_[slot] = std::make_unique<Replica>(
+      *scope_, std::make_shared<const Backend>(std::move(backend)), *this);
   by_slot_[slot]->group.spawn(by_slot_[slot]->scraper.run());
 }
 
@@ -276,6 +282,9 @@ void BackendControl::publish() {
   for (size_t slot = 0; slot < by_slot_.size(); ++slot) {
     if (by_slot_[slot] != nullptr) snapshot->by_slot[slot] = by_slot_[slot]->backend;
   }
+  std::vector<Pool> pools;
+  for (const auto& [name, model] : snapshot->table.models()) pools.push_back(model.slots);
+  ejections_.set_pools(std::move(pools));
   snapshot->models_json = merge_models(lists);
   snapshot->settled = published_settled_ = settled();
   for (ShardControl* shard : shards_) shard->install(snapshot);
@@ -284,7 +293,7 @@ void BackendControl::publish() {
 // Health
 
 void BackendControl::probed(pick::Slot slot) {
-  if (by_slot_[slot] != nullptr) judge(*by_slot_[slot]);
+  if (by_slot_[slot] != nullptr) judge(*by_slot_[slot], {});
 }
 
 void BackendControl::listed(pick::Slot slot, std::vector<ListedModel> models) {
@@ -301,7 +310,11 @@ void BackendControl::listed(pick::Slot slot, std::vector<ListedModel> models) {
 rt::Task<void> BackendControl::judge_all() {
   for (;;) {
     for (const auto& replica : by_slot_) {
-      if (replica != nullptr) judge(*replica);
+      if (replica != nullptr) judge(*replica, {});
+    }
+    ejections_.compare(now());
+    for (const auto& replica : by_slot_) {
+      if (replica != nullptr) show(*replica);
     }
     reclaim();
     if (settled() != published_settled_) publish();
@@ -310,41 +323,54 @@ rt::Task<void> BackendControl::judge_all() {
   }
 }
 
-uint64_t BackendControl::answers(pick::Slot slot) const {
+uint64_t BackendControl::good_answers(pick::Slot slot) const {
   uint64_t sum = 0;
   for (const ShardControl* shard : shards_) sum += shard->traffic().answers(slot);
   return sum;
 }
 
-void BackendControl::judge(Replica& replica) {
+void BackendControl::judge(Replica& replica, const Answers& failed) {
   const pick::Slot slot = replica.backend->slot;
   for (const ShardControl* shard : shards_) {
     replica.health.heard(shard->traffic().last_heard(slot));
   }
-  replica.health.good_answers(answers(slot));
-  const pick::Health before = columns_.health(slot);
   const ReplicaHealth::Verdict verdict = replica.health.judge(now());
-  if (verdict.health != before) {
-    columns_.set_health(slot, verdict.health);
-    log_.log(verdict.health == pick::Health::kDown ? obs::LogLevel::kWarn : obs::LogLevel::kInfo,
-             "back end health",
-             {{"backend", replica.backend->name},
-              {"from", name_of(before)},
-              {"to", name_of(verdict.health)}});
-  }
-  if (verdict.evacuate) {
-    for (ShardControl* shard : shards_) shard->evacuate(slot);
-  }
+  ejections_.set_fit(slot, verdict.health == pick::Health::kReady);
+  if (verdict.back) ejections_.returned(slot, now());
   if (verdict.restarted) {
+    ejections_.restarted(slot, now());
     index_.retire(std::array{slot});
     replica.scraper.list_models_again();
   }
+  ejections_.note(slot, failed, good_answers(slot), now());
+  show(replica);
+  if (verdict.evacuate) {
+    for (ShardControl* shard : shards_) shard->evacuate(slot);
+  }
+}
+
+// Writes to the columns what picks are to see of it.
+void BackendControl::show(const Replica& replica) {
+  const pick::Slot slot = replica.backend->slot;
+  columns_.set_share(slot, static_cast<float>(ejections_.share(slot, now())));
+  const pick::Health before = columns_.health(slot);
+  pick::Health health = replica.health.health();
+  if (health == pick::Health::kReady && ejections_.ejected(slot)) health = pick::Health::kEjected;
+  if (health == before) return;
+  columns_.set_health(slot, health);
+  const bool bad = health == pick::Health::kDown || health == pick::Health::kEjected;
+  log_.log(bad ? obs::LogLevel::kWarn : obs::LogLevel::kInfo, "back end health",
+           {{"backend", replica.backend->name},
+            {"from", name_of(before)},
+            {"to", name_of(health)},
+            {"breaker", to_string(ejections_.breaker(slot).state())}});
 }
 
 void BackendControl::report(pick::Slot slot, FailureKind kind) {
-  const bool connect = kind == FailureKind::kConnect;
-  auto& counts = connect ? inbox_->connect_failures : inbox_->bad_answers;
-  counts[slot].fetch_add(1, std::memory_order_relaxed);
+  Inbox::Failures& failures = inbox_->failures[slot];
+  const bool broken = kind == FailureKind::kBrokenOff;
+  (broken ? failures.broken : failures.bad).fetch_add(1, std::memory_order_relaxed);
+  if (kind == FailureKind::kConnect) failures.connect.fetch_add(1, std::memory_order_relaxed);
   if (inbox_->posted.exchange(true, std::memory_order_acq_rel)) return;
   network_.loop().post([inbox = inbox_] {
     inbox->posted.store(false, std::memory_order_release);
@@ -355,13 +381,12 @@ void BackendControl::report(pick::Slot slot, FailureKind kind) {
 void BackendControl::take_reports() {
   for (const auto& replica : by_slot_) {
     if (replica == nullptr) continue;
-    const pick::Slot slot = replica->backend->slot;
-    const uint32_t connect = inbox_->connect_failures[slot].exchange(0);
-    const uint32_t bad = inbox_->bad_answers[slot].exchange(0);
-    if (connect == 0 && bad == 0) continue;
+    Inbox::Failures& failures = inbox_->failures[replica->backend->slot];
+    const uint32_t connect = failures.connect.exchange(0);
+    const Answers failed{.bad = failures.bad.exchange(0), .broken = failures.broken.exchange(0)};
+    if (failed.bad + failed.broken == 0) continue;
     if (connect > 0) replica->health.connect_failed();
-    replica->health.bad_answers(bad);
-    judge(*replica);
+    judge(*replica, failed);
     // Ask it at once what is the matter: the next request should not have to find out.
     replica->scraper.hurry();
   }
@@ -383,7 +408,13 @@ std::vector<BackendStatus> BackendControl::status() const {
     status.name = replica->backend->name;
     status.address = replica->backend->address;
     status.slot = replica->backend->slot;
-    status.health = replica->health.health();
+    status.health = columns_.health(status.slot);
+    status.breaker = ejections_.breaker(status.slot).state();
+    for (size_t i = 0; i < kEjectReasons; ++i) {
+      status.ejections[i] = ejections_.breaker(status.slot).opened(static_cast<EjectReason>(i));
+    }
+    status.spared = ejections_.spared(status.slot);
+    status.share = static_cast<double>(columns_.share(status.slot));
     status.models = replica->models ? replica->models->size() : 0;
     if (const auto changed = replica->scraper.metrics_changed()) {
       status.metrics_age = now() - *changed;

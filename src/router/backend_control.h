@@ -1,6 +1,7 @@
 // BackendControl: owns the back ends, on the control loop. It finds them (flags or a file, names
 // resolved again and again, each address one replica), gives each a slot, has it scraped, judges
-// its health, and publishes a Snapshot to every shard when their set or their models change.
+// its health, leaves out those whose answers fail, and publishes a Snapshot to every shard when
+// their set or their models change.
 //
 // Threads: everything belongs to the control loop, except report(). Shards get immutable snapshots
 // and must use a snapshot within one turn, or hold the shared_ptr; a slot is used again only when
@@ -13,6 +14,7 @@
 //   group.spawn(control.run());
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +27,7 @@
 #include "pick/columns.h"
 #include "router/backends.h"
 #include "router/backends_file.h"
+#include "router/ejections.h"
 #include "router/health.h"
 #include "router/models.h"
 #include "router/scrape.h"
@@ -42,6 +45,7 @@ struct BackendOptions {
   base::Nanos models_wait = std::chrono::seconds(5);
   base::Nanos judge_interval = std::chrono::milliseconds(200);
   HealthOptions health;
+  EjectionOptions ejections;
   const net::TlsClient* tls = nullptr;  // for https:// back ends; none without it
   ScrapeOptions scrape;
 };
@@ -51,7 +55,11 @@ struct BackendStatus {
   std::string name;
   net::Address address;
   pick::Slot slot = 0;
-  pick::Health health = pick::Health::kSuspect;
+  pick::Health health = pick::Health::kSuspect;  // as requests see it
+  BreakerState breaker = BreakerState::kClosed;
+  std::array<uint64_t, kEjectReasons> ejections{};
+  bool spared = false;  // its breaker is open, but too many are
+  double share = 1;     // of its usual work
   size_t models = 0;
   std::optional<base::Nanos> metrics_age;  // since they last changed; nothing: it has none
 };
@@ -85,8 +93,7 @@ class BackendControl final : public FailureSink, private ScrapeListener {
     std::optional<std::vector<net::Address>> addresses;  // as last resolved
   };
   struct Replica {
-    Replica(rt::Scope& parent, std::shared_ptr<const Backend> b, const ReplicaHealth& h,
-            BackendControl& control);
+    Replica(rt::Scope& parent, std::shared_ptr<const Backend> b, BackendControl& control);
     std::shared_ptr<const Backend> backend;
     base::TimePoint added;
     ReplicaHealth health;
@@ -114,12 +121,14 @@ class BackendControl final : public FailureSink, private ScrapeListener {
   Wanted wanted() const;
   void apply(const Wanted& wanted);
   void add(Backend backend);
-  void judge(Replica& replica);
+  // `failed`: what requests have reported since the last time.
+  void judge(Replica& replica, const Answers& failed);
+  void show(const Replica& replica);
   void take_reports();
   void reclaim();
   bool settled() const;
   void publish();
-  uint64_t answers(pick::Slot slot) const;
+  uint64_t good_answers(pick::Slot slot) const;
   base::TimePoint now() const { return network_.loop().now(); }
 
   net::Network& network_;
@@ -133,6 +142,7 @@ class BackendControl final : public FailureSink, private ScrapeListener {
   std::vector<std::unique_ptr<Replica>> by_slot_;
   std::vector<bool> slot_taken_;
   std::vector<Leaving> leaving_;
+  Ejections ejections_;
   std::shared_ptr<Inbox> inbox_;
   rt::Scope* scope_ = nullptr;
   bool resolved_once_ = false;

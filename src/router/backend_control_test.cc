@@ -299,6 +299,20 @@ TEST_F(BackendControlTest, AStoppedEngineIsLeftWithinThreeSeconds) {
   }
 }
 
+TEST_F(BackendControlTest, AHungReplicaDelaysNobodyElsesProbes) {
+  FakeEngine& hung = engine(1);
+  FakeEngine& good = engine(2);
+  start({url(1), url(2)});
+  run_for(seconds(3));
+  hung.hung_metrics = true;
+  network_.freeze(address(1));
+  good.health_probes = good.scrapes = 0;
+  run_for(seconds(60));
+  EXPECT_NEAR(good.health_probes, 60, 1);
+  EXPECT_NEAR(good.scrapes, 60, 1);
+  network_.thaw(address(1));
+}
+
 TEST_F(BackendControlTest, AnEngineWhoseStreamsFlowMayMissProbes) {
   engine(1);
   start({url(1)});
@@ -331,16 +345,97 @@ TEST_F(BackendControlTest, AFailedConnectionIsLookedIntoAtOnce) {
 }
 
 TEST_F(BackendControlTest, AStormOfReportsIsNoStormOfProbes) {
-  FakeEngine& only = engine(1);
-  start({url(1)});
+  FakeEngine& bad = engine(1);
+  engine(2);
+  start({url(1), url(2)});
   run_for(seconds(2));
-  only.health_probes = 0;
+  bad.health_probes = 0;
   for (int i = 0; i < 1'000; ++i) {
     control_->report(0, FailureKind::kStatus);
     run_for(milliseconds(1));
   }
-  EXPECT_LE(only.health_probes, 11);
-  EXPECT_EQ(columns_.health(0), Health::kSuspect);
+  EXPECT_LE(bad.health_probes, 11);
+  EXPECT_EQ(columns_.health(0), Health::kEjected);
+}
+
+TEST_F(BackendControlTest, AReplicaWhoseAnswersFailIsEjectedThenTriedThenEasedIn) {
+  engine(1);
+  engine(2);
+  start({url(1), url(2)});
+  run_for(seconds(2));
+  for (int i = 0; i < 4; ++i) control_->report(0, FailureKind::kReset);
+  run_for(milliseconds(10));
+  EXPECT_EQ(columns_.health(0), Health::kReady);
+  control_->report(0, FailureKind::kReset);
+  run_for(milliseconds(1));
+  EXPECT_EQ(columns_.health(0), Health::kEjected);
+  run_for(milliseconds(4'900));
+  EXPECT_EQ(columns_.health(0), Health::kEjected) << "probes that are answered do not shorten it";
+  run_for(milliseconds(400));
+  EXPECT_EQ(columns_.health(0), Health::kReady);
+  EXPECT_EQ(columns_.share(0), 0.0F);
+  EXPECT_EQ(control_->status()[0].breaker, BreakerState::kHalfOpen);
+  for (int i = 0; i < 3; ++i) shard_.traffic_.answered(0);
+  run_for(milliseconds(200));
+  EXPECT_EQ(control_->status()[0].breaker, BreakerState::kClosed);
+  EXPECT_NEAR(columns_.share(0), 0.1F, 0.01F);
+  run_for(seconds(5));
+  EXPECT_NEAR(columns_.share(0), 0.5F, 0.05F);
+  run_for(seconds(5));
+  EXPECT_EQ(columns_.share(0), 1.0F);
+  EXPECT_EQ(columns_.returning(), 0u);
+}
+
+TEST_F(BackendControlTest, WhenTooManyWouldBeEjectedAllAreUsed) {
+  engine(1);
+  engine(2);
+  start({url(1), url(2)});
+  run_for(seconds(2));
+  for (int i = 0; i < 5; ++i) control_->report(0, FailureKind::kStatus);
+  run_for(milliseconds(1));
+  EXPECT_EQ(columns_.health(0), Health::kEjected);
+  for (int i = 0; i < 5; ++i) control_->report(1, FailureKind::kStatus);
+  run_for(milliseconds(1));
+  EXPECT_EQ(columns_.health(1), Health::kReady);
+  run_for(milliseconds(200));
+  EXPECT_EQ(columns_.health(0), Health::kReady);
+  EXPECT_TRUE(control_->status()[0].spared);
+}
+
+TEST_F(BackendControlTest, AnswersThatBreakOffLateEjectOnlyTheReplicaThatStandsOut) {
+  engine(1);
+  engine(2);
+  start({url(1), url(2)});
+  run_for(seconds(2));
+  const auto round = [this](std::initializer_list<Slot> broken) {
+    for (int i = 0; i < 30; ++i) {
+      for (Slot slot = 0; slot < 2; ++slot) shard_.traffic_.answered(slot);
+      for (const Slot slot : broken) control_->report(slot, FailureKind::kBrokenOff);
+    }
+    run_for(milliseconds(500));
+  };
+  round({0, 1});
+  EXPECT_EQ(columns_.unready(), 0u) << "what cuts long answers off is in between";
+  run_for(seconds(11));
+  round({0});
+  EXPECT_EQ(columns_.health(0), Health::kEjected);
+}
+
+TEST_F(BackendControlTest, AReplicaThatComesBackFromTheDeadIsEasedIn) {
+  FakeEngine& killed = engine(1);
+  engine(2);
+  start({url(1), url(2)});
+  run_for(seconds(2));
+  EXPECT_EQ(columns_.returning(), 0u) << "replicas that are there at the start are not returning";
+  killed.kill();
+  run_for(seconds(3));
+  EXPECT_EQ(columns_.health(0), Health::kDown);
+  killed.start();
+  run_for(milliseconds(1'500));
+  EXPECT_EQ(columns_.health(0), Health::kReady);
+  EXPECT_LT(columns_.share(0), 0.2F);
+  run_for(seconds(10));
+  EXPECT_EQ(columns_.share(0), 1.0F);
 }
 
 TEST_F(BackendControlTest, AHealthCheckThatFailsTakesAReplicaOut) {

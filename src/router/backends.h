@@ -47,10 +47,11 @@ struct Snapshot {
 };
 
 enum class FailureKind : uint8_t {
-  kConnect,   // refused, unreachable or not connected in time
-  kReset,     // the connection broke off before the answer was complete
-  kProtocol,  // it does not speak HTTP/1.1
-  kStatus,    // 5xx, or an error as its first event
+  kConnect,    // refused, unreachable or not connected in time
+  kReset,      // the connection broke off before the first byte of the answer
+  kProtocol,   // it does not speak HTTP/1.1
+  kStatus,     // 5xx, or an error as its first event
+  kBrokenOff,  // the connection broke off after the first byte
 };
 
 // What one shard hears of the replicas; written by that shard only.
@@ -84,6 +85,8 @@ class Traffic {
 class FailureSink {
  public:
   virtual ~FailureSink() = default;
+  // What the replica did; that a request ran out of time, or left it with its first byte still to
+  // come, is no failure of this kind.
   virtual void report(pick::Slot slot, FailureKind kind) = 0;
 };
 

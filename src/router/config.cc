@@ -21,10 +21,12 @@ BOOST_DESCRIBE_STRUCT(RouterConfig, (),
                       (backend, backends_file, policy, config, check_config, session_header, host,
                        port, metrics_port, tls_cert, tls_key, debug_port, loops, connect_timeout,
                        first_byte_timeout, chunk_timeout, request_timeout, head_timeout,
-                       idle_timeout, drain_delay, drain_timeout, body_bytes_max, held_bytes_max,
-                       index_bytes_max, backends_max, allow_explain, ask_usage,
-                       forward_authorization, backend_api_key_file, backend_ca_file, access_log,
-                       otlp_endpoint, trace_sample_ratio, log_level, seed))
+                       idle_timeout, drain_delay, drain_timeout, breaker_failures,
+                       breaker_error_share, breaker_window, breaker_open, ejected_share_max,
+                       slow_start, body_bytes_max, held_bytes_max, index_bytes_max, backends_max,
+                       allow_explain, ask_usage, forward_authorization, backend_api_key_file,
+                       backend_ca_file, access_log, otlp_endpoint, trace_sample_ratio, log_level,
+                       seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
@@ -69,6 +71,31 @@ auto fields_of(const RouterConfig*) {
       Field<&C::drain_delay>{
           .doc = "after SIGTERM: how long requests are still taken while /readyz says no"},
       Field<&C::drain_timeout>{.doc = "then: how long requests under way may take"},
+      Field<&C::breaker_failures>{
+          .doc = "requests that fail in a row before their first byte, until a replica is left out "
+                 "for --breaker-open; 0: any number"},
+      Field<&C::breaker_error_share>{
+          .doc = "share of such failures among a replica's answers of --breaker-window that has it "
+                 "left out as well, from 5 of them on",
+          .min = 0.01,
+          .max = 1.0},
+      Field<&C::breaker_window>{
+          .doc = "how long answers are remembered", .min = milliseconds(100), .max = hours(1)},
+      Field<&C::breaker_open>{
+          .doc = "how long a replica is left out before a few requests try it; twice as long each "
+                 "time that they fail, up to 12 times",
+          .min = milliseconds(1),
+          .max = hours(1)},
+      Field<&C::ejected_share_max>{
+          .doc =
+              "largest share of a model's replicas to leave out for their answers at once; where "
+              "it would be more, all are used",
+          .min = 0.0,
+          .max = 1.0},
+      Field<&C::slow_start>{
+          .doc =
+              "until a replica that comes back has its whole share of requests again; 0s: at once",
+          .max = hours(1)},
       Field<&C::body_bytes_max>{.doc = "largest request body; 413 past it"},
       Field<&C::held_bytes_max>{
           .doc = "all request bodies held together; 503 past it. 0: a quarter of the memory limit"},

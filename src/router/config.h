@@ -38,6 +38,13 @@ struct RouterConfig {
   base::Nanos drain_delay = std::chrono::seconds(5);
   base::Nanos drain_timeout = std::chrono::seconds(60);
 
+  uint32_t breaker_failures = 5;
+  double breaker_error_share = 0.5;
+  base::Nanos breaker_window = std::chrono::seconds(10);
+  base::Nanos breaker_open = std::chrono::seconds(5);
+  double ejected_share_max = 0.5;
+  base::Nanos slow_start = std::chrono::seconds(10);
+
   base::Bytes body_bytes_max{64ULL << 20};
   base::Bytes held_bytes_max{0};
   base::Bytes index_bytes_max{16ULL << 20};

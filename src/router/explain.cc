@@ -17,7 +17,9 @@ void write_row(codec::JsonWriter& out, const pick::Explanation& explanation,
 
 std::string explain_json(const pick::Explanation& explanation, const pick::Reservation& pick,
                          const Snapshot& snapshot, uint32_t attempt) {
-  for (size_t others = explanation.other_count;; --others) {
+  size_t others = explanation.other_count;
+  size_t left_out = explanation.left_out_count;
+  for (;;) {
     std::string json;
     codec::JsonWriter out(json);
     out.begin_object();
@@ -36,8 +38,18 @@ std::string explain_json(const pick::Explanation& explanation, const pick::Reser
       out.end_object();
     }
     out.end_array();
+    out.key("left_out").begin_array();
+    for (size_t i = 0; i < left_out; ++i) {
+      const pick::Explanation::LeftOut& row = explanation.left_out[i];
+      out.begin_object();
+      out.key("replica").string(snapshot.by_slot[row.slot]->name);
+      out.key("why").string(row.why);
+      out.end_object();
+    }
+    out.end_array();
     out.end_object();
-    if (json.size() <= kExplainBytesMax || others == 0) return json;
+    if (json.size() <= kExplainBytesMax || others + left_out == 0) return json;
+    --(others > 0 ? others : left_out);
   }
 }
 

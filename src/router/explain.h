@@ -1,4 +1,5 @@
-// The value of x-fairlead-explain: which replica, why, and what others scored. Pure.
+// The value of x-fairlead-explain: which replica, why, what others scored and why some were left
+// out. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace fairlead::router {
 
 inline constexpr size_t kExplainBytesMax = 2048;
 
-// One JSON object of at most kExplainBytesMax bytes: as many of the others as fit. Scores are by
-// the scorers' names. `attempt` counts from 1.
+// One JSON object of at most kExplainBytesMax bytes: as many of those left out as fit, then of the
+// others. Scores are by the scorers' names. `attempt` counts from 1.
 std::string explain_json(const pick::Explanation& explanation, const pick::Reservation& pick,
                          const Snapshot& snapshot, uint32_t attempt);
 

@@ -1,6 +1,7 @@
 #include "router/health.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlead::router {
 
@@ -10,6 +11,8 @@ std::string_view name_of(pick::Health health) {
       return "ready";
     case pick::Health::kSuspect:
       return "suspect";
+    case pick::Health::kEjected:
+      return "ejected";
     case pick::Health::kDown:
       return "down";
   }
@@ -41,33 +44,13 @@ bool ReplicaHealth::silent(base::TimePoint now, base::Nanos limit) const {
   return now - waiting_since_ >= options_.probe_wait_min && now - heard_ >= limit;
 }
 
-void ReplicaHealth::judge_answers(base::TimePoint now) {
-  const uint64_t good = good_total_ - good_at_window_;
-  if (bad_ >= options_.bad_answers_min && bad_ >= good) {
-    // Within a cool-down only the panic rule sends requests here; their failures do not prolong it.
-    if (now >= cool_until_) {
-      const bool again = now - cool_until_ < options_.window && cool_down_ > base::Nanos(0);
-      cool_down_ =
-          again ? std::min(cool_down_ * 2, options_.cool_down_max) : options_.cool_down_min;
-      cool_until_ = now + cool_down_;
-    }
-    window_start_ = now - options_.window;
-  }
-  if (now - window_start_ >= options_.window) {
-    window_start_ = now;
-    bad_ = 0;
-    good_at_window_ = good_total_;
-  }
-}
-
 ReplicaHealth::Verdict ReplicaHealth::judge(base::TimePoint now) {
-  judge_answers(now);
   const bool was_silent = silent_;
   silent_ = silent(now, options_.silence_max);
   const pick::Health before = health_;
   if (failures_ >= kFailuresDown || silent(now, options_.silence_down)) {
     health_ = pick::Health::kDown;
-  } else if (failures_ > 0 || silent_ || !ever_answered_ || now < cool_until_) {
+  } else if (failures_ > 0 || silent_ || !ever_answered_) {
     health_ = pick::Health::kSuspect;
   } else {
     health_ = pick::Health::kReady;
@@ -76,10 +59,11 @@ ReplicaHealth::Verdict ReplicaHealth::judge(base::TimePoint now) {
   Verdict verdict{.health = health_};
   const bool down_now = health_ == pick::Health::kDown && before != pick::Health::kDown;
   verdict.evacuate = down_now || (silent_ && !was_silent);
-  if (failures_ >= kFailuresDown && ever_answered_) gone_ = true;
-  if (gone_ && health_ == pick::Health::kReady) {
-    gone_ = false;
-    verdict.restarted = true;
+  if (ever_answered_ && health_ == pick::Health::kDown) was_down_ = true;
+  if (ever_answered_ && failures_ >= kFailuresDown) gone_ = true;
+  if (health_ == pick::Health::kReady) {
+    verdict.back = std::exchange(was_down_, false);
+    verdict.restarted = std::exchange(gone_, false);
   }
   return verdict;
 }

@@ -19,22 +19,13 @@ class HealthTest : public testing::Test {
   }
   void pass(base::Nanos time) { now_ += time; }
   ReplicaHealth::Verdict judge() { return health_.judge(now_); }
-  // A probe a second, answered.
-  void live(seconds time) {
-    for (int64_t i = 0; i < time.count(); ++i) {
-      pass(seconds(1));
-      health_.probe_sent(now_);
-      health_.probe_answered(200, now_);
-      judge();
-    }
-  }
 
   base::TimePoint now_{seconds(100)};
-  ReplicaHealth health_{HealthOptions{}, now_, 0};
+  ReplicaHealth health_{HealthOptions{}, now_};
 };
 
 TEST_F(HealthTest, IsSuspectUntilTheFirstAnswer) {
-  ReplicaHealth fresh({}, now_, 0);
+  ReplicaHealth fresh({}, now_);
   EXPECT_EQ(fresh.judge(now_).health, Health::kSuspect);
   fresh.probe_sent(now_);
   EXPECT_EQ(fresh.judge(now_ + seconds(1)).health, Health::kSuspect);
@@ -60,16 +51,20 @@ TEST_F(HealthTest, AnsweringAgainAfterBeingGoneIsARestart) {
   const auto verdict = judge();
   EXPECT_EQ(verdict.health, Health::kReady);
   EXPECT_TRUE(verdict.restarted);
+  EXPECT_TRUE(verdict.back);
   EXPECT_FALSE(judge().restarted);
 }
 
 TEST_F(HealthTest, AnEngineThatStartsSlowlyHasNotRestarted) {
-  ReplicaHealth fresh({}, now_, 0);
+  ReplicaHealth fresh({}, now_);
   fresh.probe_failed(Failure::kRefused, now_);
   fresh.probe_failed(Failure::kRefused, now_);
   EXPECT_EQ(fresh.judge(now_).health, Health::kDown);
   fresh.probe_answered(200, now_);
-  EXPECT_FALSE(fresh.judge(now_).restarted);
+  const auto verdict = fresh.judge(now_);
+  EXPECT_EQ(verdict.health, Health::kReady);
+  EXPECT_FALSE(verdict.restarted);
+  EXPECT_FALSE(verdict.back) << "it has not been here before";
 }
 
 TEST_F(HealthTest, AHealthEndpointThatSaysNoCountsAsFailure) {
@@ -107,7 +102,9 @@ TEST_F(HealthTest, SilenceOnProbesAndStreamsIsNoticedInTwoSeconds) {
   health_.probe_answered(200, now_);
   const auto back = judge();
   EXPECT_EQ(back.health, Health::kReady);
+  EXPECT_TRUE(back.back);
   EXPECT_FALSE(back.restarted) << "it was stopped, its cache is still there";
+  EXPECT_FALSE(judge().back);
 }
 
 TEST_F(HealthTest, AReplicaWhoseStreamsFlowIsBusyNotDead) {
@@ -123,60 +120,6 @@ TEST_F(HealthTest, AReplicaWhoseStreamsFlowIsBusyNotDead) {
 
 TEST_F(HealthTest, AnIdleReplicaBetweenProbesIsNotSilent) {
   pass(seconds(30));
-  EXPECT_EQ(judge().health, Health::kReady);
-}
-
-TEST_F(HealthTest, MostlyBadAnswersMakeItSuspectForACoolDown) {
-  health_.bad_answers(4);
-  EXPECT_EQ(judge().health, Health::kReady);
-  health_.bad_answers(1);
-  EXPECT_EQ(judge().health, Health::kSuspect);
-  live(seconds(4));
-  EXPECT_EQ(judge().health, Health::kSuspect) << "probes do not shorten it";
-  live(seconds(1));
-  EXPECT_EQ(judge().health, Health::kReady);
-}
-
-TEST_F(HealthTest, ManyBadAnswersAmongMoreGoodOnesAreTheRequestsFault) {
-  health_.good_answers(101);
-  health_.bad_answers(100);
-  EXPECT_EQ(judge().health, Health::kReady);
-  health_.bad_answers(1);
-  EXPECT_EQ(judge().health, Health::kSuspect);
-}
-
-TEST_F(HealthTest, GoodAnswersOfAnEarlierOwnerOfTheSlotDoNotCount) {
-  ReplicaHealth fresh({}, now_, 1'000);
-  fresh.probe_answered(200, now_);
-  fresh.good_answers(1'000);
-  fresh.bad_answers(5);
-  EXPECT_EQ(fresh.judge(now_).health, Health::kSuspect);
-}
-
-TEST_F(HealthTest, CoolDownsGrowWhileItGoesOnAndAreForgottenAfterwards) {
-  const auto cool_down = [&] {
-    health_.bad_answers(5);
-    int64_t waited = 0;
-    while (judge().health != Health::kReady) {
-      live(seconds(1));
-      ++waited;
-    }
-    return waited;
-  };
-  EXPECT_EQ(cool_down(), 5);
-  EXPECT_EQ(cool_down(), 10);
-  EXPECT_EQ(cool_down(), 20);
-  EXPECT_EQ(cool_down(), 40);
-  EXPECT_EQ(cool_down(), 60);
-  EXPECT_EQ(cool_down(), 60);
-  live(seconds(11));
-  EXPECT_EQ(cool_down(), 5);
-}
-
-TEST_F(HealthTest, OldBadAnswersAreForgotten) {
-  health_.bad_answers(4);
-  live(seconds(11));
-  health_.bad_answers(4);
   EXPECT_EQ(judge().health, Health::kReady);
 }
 

@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view kNone = "none";
 constexpr std::array kDurationBuckets = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
                                          1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
+constexpr std::array kPluginBuckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5};
 constexpr std::array kRatioBuckets = {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0};
 
 // The router names no model of its own to an engine: what the client asked for is passed on.
@@ -51,6 +52,10 @@ KthenaMetrics::KthenaMetrics(obs::Registry& registry)
       active_upstream_(registry.gauge(
           "kthena_router_active_upstream_requests", "Requests at replicas.",
           {"model_server", "model_route", "backend_type", "backend_name", "upstream_model"})),
+      plugin_duration_(registry.histogram("kthena_router_scheduler_plugin_duration_seconds",
+                                          "What a filter or scorer took in a pick; of one pick in "
+                                          "64.",
+                                          kPluginBuckets, {"model", "plugin", "type"})),
       prefix_match_(registry.histogram(
           "kthena_router_prefix_cache_match_ratio",
           "Share of a prompt's blocks that the prefix index expected in the picked replica's "
@@ -80,6 +85,12 @@ obs::Counter KthenaMetrics::tokens(size_t shard, const Labels& labels,
                                    std::string_view token_type) {
   return tokens_.counter(shard, {labels.model, labels.path, token_type, kNone,
                                  to_string(labels.destination), kNone, upstream_model(labels)});
+}
+
+obs::Histogram KthenaMetrics::plugin_duration(size_t shard, std::string_view model,
+                                              std::string_view plugin, pick::PluginKind kind) {
+  const bool filters = kind == pick::PluginKind::kFilter;
+  return plugin_duration_.histogram(shard, {model, plugin, filters ? "filter" : "score"});
 }
 
 obs::Gauge KthenaMetrics::active_upstream(size_t shard, std::string_view model) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "obs/metrics.h"
+#include "pick/plugin.h"
 
 namespace fairlead::router {
 
@@ -35,6 +36,8 @@ class KthenaMetrics {
     return active_downstream_.gauge(shard, {model});
   }
   obs::Gauge active_upstream(size_t shard, std::string_view model);
+  obs::Histogram plugin_duration(size_t shard, std::string_view model, std::string_view plugin,
+                                 pick::PluginKind kind);
   obs::Histogram prefix_match(size_t shard, std::string_view model) {
     return prefix_match_.histogram(shard, {model});
   }
@@ -48,6 +51,7 @@ class KthenaMetrics {
   obs::Family& active_;
   obs::Family& active_downstream_;
   obs::Family& active_upstream_;
+  obs::Family& plugin_duration_;
   obs::Family& prefix_match_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace fairlead::router {
@@ -142,6 +143,18 @@ void ShardMetrics::count_end(Model& model, const RequestEnd& end) {
   model.prompt_tokens.add(static_cast<double>(end.usage->prompt_tokens));
   model.output_tokens.add(static_cast<double>(end.usage->completion_tokens));
   model.cached_tokens.add(static_cast<double>(end.usage->cached_tokens.value_or(0)));
+}
+
+void ShardMetrics::count_plugin(Model& model, pick::PluginKind kind, std::string_view plugin,
+                                base::Nanos duration) {
+  auto found = std::find_if(
+      model.plugins.begin(), model.plugins.end(),
+      [&](const Model::Plugin& one) { return one.kind == kind && one.name == plugin; });
+  if (found == model.plugins.end()) {
+    found = model.plugins.insert(
+        found, {kind, plugin, families_.kthena.plugin_duration(shard_, model.name, plugin, kind)});
+  }
+  found->duration.observe(base::to_seconds(duration));
 }
 
 obs::Counter& ShardMetrics::named(Named& counters, obs::Family& family, std::string_view label) {

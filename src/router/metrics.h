@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "codec/sse.h"
 #include "obs/metrics.h"
+#include "pick/plugin.h"
 #include "router/kthena_metrics.h"
 
 namespace fairlead::router {
@@ -105,11 +106,20 @@ class ShardMetrics {
     obs::Counter output_tokens;
     obs::Counter predicted_tokens;
     std::vector<End> ends;
+    struct Plugin {
+      pick::PluginKind kind;
+      std::string_view name;
+      obs::Histogram duration;
+    };
+    std::vector<Plugin> plugins;
   };
   // `name` must be a model that exists, or kUnknownModel. The reference stays valid.
   Model& model(std::string_view name);
   void count_end(Model& model, const RequestEnd& end);
 
+  // `plugin` is a literal.
+  void count_plugin(Model& model, pick::PluginKind kind, std::string_view plugin,
+                    base::Nanos duration);
   void count_pick(std::string_view reason) { named(picks_, families_.picks, reason).add(); }
   void count_retry(std::string_view reason) { named(retries_, families_.retries, reason).add(); }
   void count_cancel(std::string_view reason) {

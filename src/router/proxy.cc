@@ -32,6 +32,8 @@ std::string_view kind_name(FailureKind kind) {
       return "protocol";
     case FailureKind::kStatus:
       return "status";
+    case FailureKind::kBrokenOff:
+      return "broken_off";
   }
   return "connect";
 }
@@ -202,7 +204,10 @@ rt::Task<void> Proxy::attempt_until_answered() {
     shard_.chooser().undo(*reservation_, query_.blocks);
     const rt::Scope& scope = co_await rt::current_scope();
     if (scope.cancelled()) co_return;
-    shard_.shared().failures.report(backend_->slot, result->kind);
+    // Time that ran out, or a silence that the control loop has seen itself, says nothing more.
+    if (result->cancelled == rt::CancelReason::kNone) {
+      shard_.shared().failures.report(backend_->slot, result->kind);
+    }
     shard_.metrics().count_failure(kind_name(result->kind));
     last = std::move(result);
     tried_.push_back(backend_->slot);
@@ -227,7 +232,7 @@ bool Proxy::pick_replica() {
   const base::Clock& clock = loop().clock();
   const base::TimePoint began = trace_.recorded() ? clock.now() : base::TimePoint{};
   hash_prompt();
-  reservation_ = shard_.chooser().pick(query_, shard_.random());
+  reservation_ = shard_.chooser().pick(query_, shard_.random(), shard_.pick_timer().next(*model_));
   if (!reservation_) return false;
   ++attempts_;
   if (attempts_ == 1) picked_ = loop().now();
@@ -314,10 +319,11 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   if (end == AnswerRelay::End::kClientGone) outcome_ = "client_gone";
   if (end == AnswerRelay::End::kBrokenOff) {
     outcome_ = scope.cancelled() ? to_string(scope.reason()) : "broken_off";
-    // A drain and the time for the whole request are no failures of the replica.
-    const bool silent = scope.reason() == rt::CancelReason::kDeadline && loop().now() < end_;
-    if (silent || !scope.cancelled())
-      shard_.shared().failures.report(backend_->slot, FailureKind::kReset);
+    // A drain and time that ran out are no failures of the replica.
+    if (!scope.cancelled()) {
+      shard_.shared().failures.report(backend_->slot, FailureKind::kBrokenOff);
+      shard_.metrics().count_failure(kind_name(FailureKind::kBrokenOff));
+    }
     shard_.metrics().count_cancel(outcome_);
   }
   shard_.give_back(*backend_, std::move(connection));

@@ -7,6 +7,7 @@
 
 #include "base/append.h"
 #include "base/machine.h"
+#include "router/backend_metrics.h"
 
 namespace fairlead::router {
 namespace {
@@ -128,6 +129,13 @@ BackendOptions Router::backend_options(std::string_view authorization) const {
   options.scrape.authorization = authorization;
   options.backends_file = config_.backends_file;
   options.tls = tls_->client();
+  options.ejections = {.breaker = {.failures_max = config_.breaker_failures,
+                                   .error_share = config_.breaker_error_share,
+                                   .window = config_.breaker_window,
+                                   .open_min = config_.breaker_open,
+                                   .open_max = 12 * config_.breaker_open},
+                       .ejected_share_max = config_.ejected_share_max,
+                       .slow_start = config_.slow_start};
   for (const std::string& url : config_.backend)
     options.backends.push_back(*net::parse_backend_url(url, net::Schemes::kHttpAndHttps));
   return options;
@@ -150,30 +158,7 @@ void Router::register_callbacks() {
                        }
                        samples.add({}, static_cast<double>(total));
                      });
-  registry_.callback(
-      obs::MetricType::kGauge, "fairlead_backend_state", "1 for the state that a replica is in.",
-      {"backend", "state"}, [this](obs::Samples& samples) {
-        for (const BackendStatus& status : backends_->status()) {
-          for (const auto health :
-               {pick::Health::kReady, pick::Health::kSuspect, pick::Health::kDown}) {
-            samples.add({status.name, name_of(health)}, status.health == health ? 1 : 0);
-          }
-        }
-      });
-  registry_.callback(obs::MetricType::kGauge, "fairlead_backend_requests_in_flight",
-                     "Requests at a replica.", {"backend"}, [this](obs::Samples& samples) {
-                       for (const BackendStatus& status : backends_->status()) {
-                         samples.add({status.name}, columns_.in_flight(status.slot));
-                       }
-                     });
-  registry_.callback(obs::MetricType::kGauge, "fairlead_backend_metrics_age_seconds",
-                     "Since a replica's metrics last changed; absent where it has none.",
-                     {"backend"}, [this](obs::Samples& samples) {
-                       for (const BackendStatus& status : backends_->status()) {
-                         if (status.metrics_age)
-                           samples.add({status.name}, base::to_seconds(*status.metrics_age));
-                       }
-                     });
+  register_backend_metrics(registry_, *backends_, columns_);
   registry_.callback(obs::MetricType::kGauge, "kthena_router_prefix_cache_entries",
                      "Pairs of block and replica in the prefix index.", {},
                      [this](obs::Samples& samples) {

@@ -95,6 +95,38 @@ TEST_F(RouterExposition, HasTheNamesAndLabelsThatDashboardsOfTheKthenaRouterRead
   }
 }
 
+TEST_F(RouterExposition, TimesTheSchedulersPluginsInOnePickOf64) {
+  engine(1);
+  start({.policy = "prefix-cache"});
+  const auto timed = [this](std::string_view labels) {
+    return metric(
+        fmt::format("kthena_router_scheduler_plugin_duration_seconds_count{{{}}}", labels));
+  };
+  for (int i = 0; i < 64; ++i) ask(chat("hi"));
+  EXPECT_EQ(timed(R"(model="llama",plugin="health",type="filter")"), 1);
+  EXPECT_GE(timed(R"(model="llama",plugin="prefix",type="score")"), 1);
+  ask(chat("hi"));
+  EXPECT_EQ(timed(R"(model="llama",plugin="health",type="filter")"), 2);
+}
+
+TEST_F(RouterExposition, SaysWhatBreakersDo) {
+  FakeEngine& bad = engine(1);
+  engine(2);
+  start({.policy = "round-robin"});
+  bad.script = answer(500, "bad");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(chat("hi")).status, 200);
+  const auto sample = [this](const char* name, const char* more = "") {
+    return metric(fmt::format(R"(fairlead_backend_{}{{backend="10.0.0.1:8000"{}}})", name, more));
+  };
+  EXPECT_EQ(sample("breaker_state", R"(,state="open")"), 1);
+  EXPECT_EQ(sample("breaker_state", R"(,state="closed")"), 0);
+  EXPECT_EQ(sample("state", R"(,state="ejected")"), 1);
+  EXPECT_EQ(sample("ejections_total", R"(,reason="failures")"), 1);
+  EXPECT_EQ(sample("ejections_total", R"(,reason="trial")"), 0);
+  EXPECT_EQ(sample("spared"), 0);
+  EXPECT_EQ(sample("share"), 1);
+}
+
 TEST_F(RouterExposition, CountsRequestsWhileTheyAreHandled) {
   FakeEngine& a = engine(1);
   start();

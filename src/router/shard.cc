@@ -45,6 +45,7 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       metrics_(shared.metrics, index),
       policy_(shared.policy),
       chooser_(*policy_, shared.columns, shared.index),
+      pick_timer_(network.loop().clock(), metrics_),
       random_(seed),
       hasher_(policy_->hashing()),
       retry_budget_({.floor_per_second = 10.0 / std::max(1U, shared.config.loops)}),

@@ -17,6 +17,7 @@
 #include "router/backends.h"
 #include "router/config.h"
 #include "router/metrics.h"
+#include "router/pick_timer.h"
 #include "router/retry_budget.h"
 
 namespace fairlead::router {
@@ -79,6 +80,7 @@ class Shard final : public net::Handler, public ShardControl {
   size_t index() const { return index_; }
   ShardMetrics& metrics() { return metrics_; }
   pick::Chooser& chooser() { return chooser_; }
+  PickTimer& pick_timer() { return pick_timer_; }
   const pick::Policy& policy() const { return *policy_; }
   base::Random& random() { return random_; }
   cache_index::PrefixHasher& hasher() { return hasher_; }
@@ -116,6 +118,7 @@ class Shard final : public net::Handler, public ShardControl {
   ShardMetrics metrics_;
   std::shared_ptr<const pick::Policy> policy_;
   pick::Chooser chooser_;
+  PickTimer pick_timer_;
   base::Random random_;
   cache_index::PrefixHasher hasher_;
   RetryBudget retry_budget_;

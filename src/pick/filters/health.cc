@@ -14,7 +14,7 @@ void HealthFilter::apply(const Context& context) const {
   size_t kept = 0;
   for (const Slot slot : candidates) {
     const Health health = columns.health(slot);
-    if (health == Health::kSuspect) suspects.push_back(slot);
+    if (health == Health::kSuspect || health == Health::kEjected) suspects.push_back(slot);
     candidates[kept] = slot;
     kept += health == Health::kReady ? 1 : 0;
   }
@@ -23,6 +23,20 @@ void HealthFilter::apply(const Context& context) const {
   } else {
     candidates.resize(kept);
   }
+}
+
+std::string_view HealthFilter::why(const Context& context, Slot slot) const {
+  switch (context.columns.health(slot)) {
+    case Health::kReady:
+      return "";
+    case Health::kSuspect:
+      return "suspect";
+    case Health::kEjected:
+      return "ejected";
+    case Health::kDown:
+      return "down";
+  }
+  return "";
 }
 
 }  // namespace fairlead::pick

@@ -18,6 +18,7 @@ std::vector<Slot> filtered(std::vector<Health> states) {
 
 constexpr Health kReady = Health::kReady;
 constexpr Health kSuspect = Health::kSuspect;
+constexpr Health kEjected = Health::kEjected;
 constexpr Health kDown = Health::kDown;
 
 TEST(HealthFilter, KeepsWhatIsReady) {
@@ -27,6 +28,11 @@ TEST(HealthFilter, KeepsWhatIsReady) {
 
 TEST(HealthFilter, KeepsSuspectsIfNothingIsReady) {
   EXPECT_EQ(filtered({kSuspect, kDown, kSuspect}), (std::vector<Slot>{0, 2}));
+}
+
+TEST(HealthFilter, KeepsWhatIsEjectedIfNothingIsReady) {
+  EXPECT_EQ(filtered({kEjected, kReady}), (std::vector<Slot>{1}));
+  EXPECT_EQ(filtered({kEjected, kDown, kSuspect}), (std::vector<Slot>{0, 2}));
 }
 
 TEST(HealthFilter, NeverKeepsWhatIsDown) { EXPECT_TRUE(filtered({kDown, kDown}).empty()); }

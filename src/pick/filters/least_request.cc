@@ -9,4 +9,9 @@ void LeastRequestFilter::apply(const Context& context) const {
   });
 }
 
+std::string_view LeastRequestFilter::why(const Context& context, Slot slot) const {
+  const Columns& columns = context.columns;
+  return columns.waiting(slot) >= options_.waiting_max && columns.fresh(slot) ? "queue" : "";
+}
+
 }  // namespace fairlead::pick

@@ -23,6 +23,7 @@ class LeastRequestFilter final : public Filter {
 
   std::string_view name() const override { return "least-request"; }
   void apply(const Context& context) const override;
+  std::string_view why(const Context& context, Slot slot) const override;
 
  private:
   LeastRequestOptions options_;

@@ -12,4 +12,9 @@ void TriedFilter::apply(const Context& context) const {
   });
 }
 
+std::string_view TriedFilter::why(const Context& context, Slot slot) const {
+  const std::span<const Slot> tried = context.query.tried;
+  return std::find(tried.begin(), tried.end(), slot) == tried.end() ? "" : "tried";
+}
+
 }  // namespace fairlead::pick

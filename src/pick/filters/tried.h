@@ -14,6 +14,7 @@ class TriedFilter final : public Filter {
  public:
   std::string_view name() const override { return "tried"; }
   void apply(const Context& context) const override;
+  std::string_view why(const Context& context, Slot slot) const override;
 };
 
 }  // namespace fairlead::pick
