@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/append.h"
+
 namespace fairlead::net {
 namespace {
 
@@ -68,6 +70,42 @@ std::string to_string(const Address& address) {
   }
   inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text);
   return fmt::format("[{}]:{}", text, address.port);
+}
+
+std::optional<Address> parse_ip(std::string_view text) {
+  char copy[INET6_ADDRSTRLEN];
+  if (text.size() >= sizeof copy) return std::nullopt;
+  *std::copy(text.begin(), text.end(), copy) = '\0';
+  if (std::strlen(copy) != text.size()) return std::nullopt;
+  Address address;
+  if (inet_pton(AF_INET, copy, address.bytes.data()) == 1) return address;
+  if (inet_pton(AF_INET6, copy, address.bytes.data()) != 1) return std::nullopt;
+  address.family = Address::Family::kV6;
+  return without_mapping(address);
+}
+
+void append_ip(std::string& out, const Address& address) {
+  if (address.family == Address::Family::kV4) {
+    for (size_t i = 0; i < 4; ++i) {
+      if (i > 0) out.push_back('.');
+      base::append_decimal(out, address.bytes[i]);
+    }
+    return;
+  }
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text);
+  out.append(text);
+}
+
+Address without_mapping(const Address& address) {
+  constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (address.family == Address::Family::kV4 ||
+      !std::equal(kMapped.begin(), kMapped.end(), address.bytes.begin())) {
+    return address;
+  }
+  Address v4{.port = address.port};
+  std::copy(address.bytes.begin() + kMapped.size(), address.bytes.end(), v4.bytes.begin());
+  return v4;
 }
 
 base::Result<HostPort> parse_backend_url(std::string_view url, Schemes allowed) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ struct Address {
 // "127.0.0.1:80" or "[::1]:80": numeric only.
 base::Result<Address> parse_address(std::string_view text);
 std::string to_string(const Address& address);
+
+// An address alone, without port and brackets; a v4 address in v6 form (::ffff:10.0.0.1) is that v4
+// address.
+std::optional<Address> parse_ip(std::string_view text);
+void append_ip(std::string& out, const Address& address);
+// The same for one that came from a socket.
+Address without_mapping(const Address& address);
 
 // Of "host:port", "[v6]:port" or "http://host[:port][/]"; with kHttpAndHttps also of "https://...".
 // No other scheme, no path.

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "net/address.h"
+
 namespace fairlead::net {
 
 struct HeadLimits {
@@ -46,6 +48,7 @@ struct RequestHead : Head {
   std::string_view path;    // of the target, before '?'
   bool expect_continue = false;
   bool upgrade = false;
+  Address peer;  // who sent it; not the parser's to know
 };
 
 struct ResponseHead : Head {

@@ -66,6 +66,7 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
     out_ += "Connection: close\r\n";
   } else if (request_.minor_version == 0) {
     out_ += "Connection: keep-alive\r\n";
+  connection_.handler.append_fields(out_, request_);
   }
   out_ += "\r\n";
   started_ = true;
@@ -116,7 +117,9 @@ rt::Task<base::Result<>> Exchange::finish() {
 class HttpServer::Connection final : public rt::ListNode, private RequestMemory {
  public:
   Connection(HttpServer& server, ByteStream& stream, rt::Scope& parent)
-      : server_(server), stream_(stream), loop_(server.network_.loop()), scope_(parent) {}
+      : server_(server), stream_(stream), loop_(server.network_.loop()), scope_(parent) {
+    head_.peer = stream.peer();
+  }
 
   rt::Task<void> serve() {
     for (;;) {
@@ -133,7 +136,8 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   enum class Read : uint8_t { kDone, kClose, kRefused };
   const ServerOptions& options() const { return server_.options_; }
   Exchange::Connection lent() {
-    return {stream_, loop_, options().write_timeout, out_, server_.draining_, *this};
+    return {stream_,           loop_, options().write_timeout, out_,
+            server_.draining_, *this, server_.handler_};
   }
 
   // False: close the connection.
@@ -374,6 +378,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     while (dropped < kLingerBytesMax) {
       const base::Result<size_t> n = co_await read_some(stream_, in_.room(kReadBytes), deadline);
       if (!n || *n == 0) co_return;
+    head_.fields.clear();
       dropped += *n;
     }
   }

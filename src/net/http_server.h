@@ -83,6 +83,9 @@ enum class Framing : uint8_t { kCounted, kChunked, kClose };
 
 // One request and its answer; lives while it is handled.
 class Exchange {
+  // Fields (whole lines, each with CRLF) that every answer made by an Exchange gets, the server's
+  // own refusals included; of a head that was refused there are no fields to look at.
+  virtual void append_fields(std::string&, const RequestHead&) const {}
  public:
   // What the connection lends to its exchanges.
   struct Connection {
@@ -100,6 +103,7 @@ class Exchange {
         out_(connection.scratch),
         keep_alive_(request.keep_alive) {}
 
+    const Handler& handler;
   const RequestHead& request() const { return request_; }
   std::string_view body() const { return body_; }
   rt::Loop& loop() const { return connection_.loop; }

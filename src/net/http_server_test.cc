@@ -36,11 +36,17 @@ class Echo final : public Handler {
       }
     }
     std::string body = std::string(head.method) + " " + std::string(head.path) + " ";
+    if (head.path == "/peer") append_ip(body, head.peer);
     body += exchange.body();
     static_cast<void>(co_await exchange.respond({200, "text/plain", {}}, body));
   }
   Refusal refusal(int status, std::string_view message) override {
     return {status, "{\"error\":\"" + std::string(message) + "\"}", "application/json", {}};
+  }
+
+  void append_fields(std::string& out, const RequestHead& head) const override {
+    const std::string_view mark = head.value("x-mark");
+    if (!mark.empty()) out.append("X-Mark: ").append(mark).append("\r\n");
   }
 
   rt::CancelReason reason = rt::CancelReason::kNone;
@@ -140,6 +146,28 @@ TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
   start();
   const std::string got = client(
       "POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcPOST /2 HTTP/1.1\r\nHost: x\r\n"
+TEST_F(ServerTest, TellsAHandlerWhoAsks) {
+  start();
+  EXPECT_TRUE(client("GET /peer HTTP/1.1\r\nHost: x\r\n\r\n").ends_with("GET /peer 127.0.0.1"));
+}
+
+TEST_F(ServerTest, AHandlersFieldsAreInEveryAnswer) {
+  options.body_bytes_max = base::Bytes(3);
+  start();
+  const std::string marked = "Host: x\r\nX-Mark: here\r\n";
+  for (const std::string& request :
+       {"GET /a HTTP/1.1\r\n" + marked + "\r\n", "GET /stream HTTP/1.1\r\n" + marked + "\r\n",
+        "GET /refused HTTP/1.1\r\n" + marked + "\r\n",
+        "POST /a HTTP/1.1\r\n" + marked + "Content-Length: 4\r\n\r\nabcd"}) {
+    EXPECT_EQ(count(client(request), "X-Mark: here\r\n"), 1) << request;
+  }
+  // Of a head that is refused nothing is known, and nothing is left of the one before.
+  const std::string got = client("GET /a HTTP/1.1\r\n" + marked + "\r\nGET /b HTTP/1.1\r\n" +
+                                 marked + "Bad Field: x\r\n\r\n");
+  EXPECT_EQ(count(got, "HTTP/1.1 400"), 1) << got;
+  EXPECT_EQ(count(got, "X-Mark"), 1) << got;
+}
+
       "Transfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: "
       "x\r\n\r\n");
   EXPECT_EQ(count(got, "HTTP/1.1 200 OK"), 3);

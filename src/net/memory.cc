@@ -122,6 +122,7 @@ class MemoryStream final : public ByteStream {
   }
 
   void room() { set_writable(true); }
+  void came_from(const Address& peer) { set_peer(peer); }
   void news() {
     set_readable(true);
     if (in_->ended) {
@@ -245,7 +246,9 @@ rt::Task<base::Result<std::unique_ptr<ByteStream>>> MemoryNetwork::connect(
   auto there = std::make_shared<MemoryPipe>(loop_, pipes_, address, local);
   auto back = std::make_shared<MemoryPipe>(loop_, pipes_, address, address);
   back->frozen = frozen_.contains(address);
-  listener->second->arrive(std::make_unique<MemoryStream>(*this, there, back));
+  auto accepted = std::make_unique<MemoryStream>(*this, there, back);
+  accepted->came_from(local);
+  listener->second->arrive(std::move(accepted));
   co_return std::unique_ptr<ByteStream>(std::make_unique<MemoryStream>(*this, back, there));
 }
 

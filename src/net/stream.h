@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "net/address.h"
 #include "rt/task.h"
 #include "rt/waiter.h"
 
@@ -72,6 +73,8 @@ class ByteStream {
   }
 
   bool readable() const { return readable_; }
+  // Whom an accepted stream came from.
+  const Address& peer() const { return peer_; }
   // The peer has closed its side or reset the stream; known without a read.
   bool hung_up() const { return hung_up_; }
   // While set, a hang-up of the peer cancels `scope` with kClientGone; at once if it has hung up.
@@ -103,6 +106,7 @@ class ByteStream {
     if (above_ != nullptr) above_->below_writable();
   }
   void set_hung_up();
+  void set_peer(const Address& peer) { peer_ = peer; }
 
  private:
   bool readable_ = false;
@@ -110,6 +114,7 @@ class ByteStream {
   bool hung_up_ = false;
   rt::Scope* hangup_scope_ = nullptr;
   Above* above_ = nullptr;
+  Address peer_;
   rt::WaitList readers_;
   rt::WaitList writers_;
 };

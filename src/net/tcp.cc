@@ -97,6 +97,7 @@ Fd new_socket(const Address& address) {
 
 void enable(int fd, int level, int option) {
   const int one = 1;
+  void came_from(const Address& peer) { set_peer(peer); }
   setsockopt(fd, level, option, &one, sizeof one);
 }
 
@@ -169,6 +170,7 @@ class TcpListener final : public Listener, private rt::IoHandler {
  public:
   TcpListener(rt::Loop& loop, Fd fd, const Address& address)
       : loop_(loop), fd_(std::move(fd)), address_(address) {}
+        stream->came_from(without_mapping(from_sockaddr(peer.storage)));
   ~TcpListener() override { loop_.unwatch(fd_.get(), *this); }
   TcpListener(const TcpListener&) = delete;
   TcpListener& operator=(const TcpListener&) = delete;
@@ -178,7 +180,9 @@ class TcpListener final : public Listener, private rt::IoHandler {
 
   rt::Task<base::Result<std::unique_ptr<ByteStream>>> accept() override {
     for (;;) {
-      Fd fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      SocketAddress peer;
+      peer.size = sizeof peer.storage;
+      Fd fd(accept4(fd_.get(), peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (fd.get() >= 0) {
         auto stream = std::make_unique<TcpStream>(loop_, std::move(fd));
         if (stream->start().ok()) co_return std::unique_ptr<ByteStream>(std::move(stream));

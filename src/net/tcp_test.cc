@@ -110,6 +110,39 @@ rt::Task<rt::CancelReason> hang_up_cancels(Network& network, Listener& listener)
   co_return request.reason();
 }
 
+rt::Task<Address> peer_of_an_accepted(Network& network, Listener& listener) {
+  auto client = co_await network.connect(listener.address(), base::kNever);
+  auto server = co_await listener.accept();
+  co_return (*server)->peer();
+}
+
+TEST_F(TcpTest, AnAcceptedStreamKnowsWhomItCameFrom) {
+  auto listener = network.listen(any_port, PortSharing::kExclusive);
+  const Address peer = loop.block_on(peer_of_an_accepted(network, **listener));
+  std::string ip;
+  append_ip(ip, peer);
+  EXPECT_EQ(ip, "127.0.0.1");
+  EXPECT_NE(peer.port, 0);
+  EXPECT_NE(peer.port, (*listener)->address().port);
+}
+
+TEST_F(TcpTest, AV4ClientOfAV6SocketIsAV4Address) {
+  auto listener = network.listen(*parse_address("[::]:0"), PortSharing::kExclusive);
+  ASSERT_TRUE(listener) << listener.error().describe();
+  Address to = any_port;
+  to.port = (*listener)->address().port;
+  struct Connect {
+    static rt::Task<Address> accept(Network& net, Listener& from, Address address) {
+      auto client = co_await net.connect(address, base::kNever);
+      EXPECT_TRUE(client.ok());
+      auto server = co_await from.accept();
+      co_return (*server)->peer();
+    }
+  };
+  const Address peer = loop.block_on(Connect::accept(network, **listener, to));
+  EXPECT_EQ(peer.family, Address::Family::kV4);
+}
+
 TEST_F(TcpTest, AHangUpCancelsWithoutARead) {
   auto listener = network.listen(any_port, PortSharing::kExclusive);
   EXPECT_EQ(loop.block_on(hang_up_cancels(network, **listener)), rt::CancelReason::kClientGone);
@@ -122,6 +155,28 @@ TEST(Address, ParsesAndPrints) {
        {"", "127.0.0.1", "localhost:80", "127.0.0.1:", "127.0.0.1:99999", "::1:80", "[::1]"}) {
     EXPECT_FALSE(parse_address(text)) << text;
   }
+}
+
+TEST(Address, OneAloneHasNoPort) {
+  const auto printed = [](std::string_view text) {
+    std::string out;
+    const auto address = parse_ip(text);
+    if (address) append_ip(out, *address);
+    return out;
+  };
+  for (const char* text : {"127.0.0.1", "255.255.255.255", "0.0.0.0", "::1", "2001:db8::7"}) {
+    EXPECT_EQ(printed(text), text);
+  }
+  EXPECT_EQ(printed("::ffff:10.0.0.1"), "10.0.0.1") << "a v4 address in v6 form";
+  EXPECT_EQ(printed("2001:DB8:0:0:0:0:0:7"), "2001:db8::7");
+  const std::string with_nul("127.0.0.1\0", 10);
+  for (const std::string_view text :
+       {std::string_view(""), std::string_view("127.0.0.1:80"), std::string_view("[::1]"),
+        std::string_view("127.1"), std::string_view("010.0.0.1"), std::string_view("fe80::1%eth0"),
+        std::string_view("localhost"), std::string_view(with_nul)}) {
+    EXPECT_FALSE(parse_ip(text)) << text;
+  }
+  EXPECT_FALSE(parse_ip(std::string(1000, '1')));
 }
 
 TEST(BackendUrl, TakesHostAndPortOnly) {

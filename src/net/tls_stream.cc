@@ -112,6 +112,7 @@ class TlsStream final : public ByteStream,
     BIO_set_data(bio, this);
     SSL_set_bio(ssl_, bio, bio);
     set_writable(false);
+    set_peer(below_->peer());
     below_->set_above(this);
   }
 
