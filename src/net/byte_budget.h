@@ -19,6 +19,8 @@ class ByteBudget {
     } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
     return true;
   }
+  // Whether try_take() would have succeeded now.
+  bool has_room(uint64_t bytes) const { return bytes <= limit_ - used(); }
   void give_back(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t limit() const { return limit_; }

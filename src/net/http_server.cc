@@ -1,5 +1,6 @@
 #include "net/http_server.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -16,6 +17,10 @@ constexpr size_t kKeptBytesMax = 64 * 1024;
 // bounds, so that it sees the answer and not a reset.
 constexpr size_t kLingerBytesMax = 256ULL << 20;
 constexpr auto kLingerTime = std::chrono::seconds(5);
+// Of the bytes held together a body takes what has come of it and this much more: a client that
+// announces 64 MiB and sends nothing takes no room from others.
+constexpr size_t kHoldAheadMin = 64 * 1024;
+constexpr std::string_view kTooManyBodies = "too many request bodies are held";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -39,6 +44,19 @@ std::string_view date_field(const rt::Loop& loop) {
   return line;
 }
 
+base::TimePoint body_deadline(const ServerOptions& options, base::TimePoint began,
+                              base::TimePoint now, uint64_t received) {
+  const base::TimePoint idle = base::after(now, options.body_idle_timeout);
+  if (options.body_rate_min.count == 0) return idle;
+  constexpr double kSecondsMax = 1e9;  // more is no time that a TimePoint can tell
+  const double seconds =
+      std::min(kSecondsMax,
+               static_cast<double>(received) / static_cast<double>(options.body_rate_min.count));
+  const base::TimePoint slow = base::after(base::after(began, options.body_idle_timeout),
+                                           base::Nanos(static_cast<int64_t>(seconds * 1e9)));
+  return std::min(idle, slow);
+}
+
 void Exchange::write_head(Answer answer, Framing framing, size_t length) {
   out_.clear();
   out_ += "HTTP/1.1 ";
@@ -49,6 +67,7 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
     out_.append("Content-Type: ").append(answer.content_type).append("\r\n");
   }
   out_ += answer.extra_fields;
+  connection_.handler.append_fields(out_, request_);
   switch (framing) {
     case Framing::kCounted:
       out_ += "Content-Length: ";
@@ -66,10 +85,9 @@ void Exchange::write_head(Answer answer, Framing framing, size_t length) {
     out_ += "Connection: close\r\n";
   } else if (request_.minor_version == 0) {
     out_ += "Connection: keep-alive\r\n";
-  connection_.handler.append_fields(out_, request_);
   }
   out_ += "\r\n";
-  started_ = true;
+  mark_started();
 }
 
 rt::Task<base::Result<>> Exchange::respond(Answer answer, std::string_view body) {
@@ -225,7 +243,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
 
   // Holds no memory while it waits.
   rt::Task<bool> wait_for_request() {
-    if (server_.draining_) co_return false;
+    if (server_.closing_idle_) co_return false;
     if (in_.capacity() > 0) in_.release();
     server_.idle_.push_back(*this);
     const rt::WaitStatus status =
@@ -247,6 +265,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     if (head_.body == BodyKind::kLength && head_.content_length > options().body_bytes_max.count) {
       co_return co_await refuse_body(413, "request body too large");
     }
+    body_began_ = loop_.now();
     if (head_.expect_continue && in_.size() == head_bytes) {
       const base::Result<> sent =
           co_await write_all(stream_, kContinue, base::after(loop_.now(), options().write_timeout));
@@ -258,19 +277,24 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
 
   // Head and body lie side by side in the input buffer: small bodies are never copied.
   rt::Task<Read> read_counted_body(size_t head_bytes) {
-    const size_t total = head_bytes + head_.content_length;
+    const uint64_t length = head_.content_length;
+    const size_t total = head_bytes + length;
     if (in_.size() < total) {
-      if (!hold(head_.content_length))
-        co_return co_await refuse_body(503, "too many request bodies are held");
+      // What cannot fit now is refused before it is read.
+      if (!could_hold(length)) co_return co_await refuse_body(503, kTooManyBodies);
       const char* before = in_.data().data();
       static_cast<void>(in_.room(total - in_.size()));
       if (in_.data().data() != before) reparse(head_bytes);
     }
     while (in_.size() < total) {
-      const Read read = co_await read_more(in_, total - in_.size());
+      const uint64_t received = in_.size() - head_bytes;
+      if (!hold_ahead(received, length)) co_return co_await refuse_body(503, kTooManyBodies);
+      size_t bytes_max = total - in_.size();
+      if (options().held_bodies != nullptr) bytes_max = std::min(bytes_max, held_ - received);
+      const Read read = co_await read_more(in_, bytes_max, received);
       if (read != Read::kDone) co_return read;
     }
-    body_view_ = in_.data().substr(head_bytes, head_.content_length);
+    body_view_ = in_.data().substr(head_bytes, length);
     consumed_ = total;
     co_return Read::kDone;
   }
@@ -287,7 +311,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
         co_return co_await refuse_body(413, "request body too large");
       }
       if (!step.data.empty() && !hold(step.data.size())) {
-        co_return co_await refuse_body(503, "too many request bodies are held");
+        co_return co_await refuse_body(503, kTooManyBodies);
       }
       body_ += step.data;
       if (step.status == BodyDecoder::Status::kEnd) break;
@@ -304,7 +328,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
       const char* before = in_.data().data();
       static_cast<void>(in_.room(kReadBytes));
       if (in_.data().data() != before) reparse(head_bytes);
-      const Read read = co_await read_more(in_, kReadBytes);
+      const Read read = co_await read_more(in_, kReadBytes, body_.size());
       if (read != Read::kDone) co_return read;
       reparse(head_bytes);
     }
@@ -313,11 +337,11 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     co_return Read::kDone;
   }
 
-  rt::Task<Read> read_more(Buffer& buffer, size_t bytes_max) {
+  rt::Task<Read> read_more(Buffer& buffer, size_t bytes_max, uint64_t received) {
     std::span<char> room = buffer.room(1);
     if (room.size() > bytes_max) room = room.first(bytes_max);
-    const base::Result<size_t> n =
-        co_await read_some(stream_, room, base::after(loop_.now(), options().body_idle_timeout));
+    const base::Result<size_t> n = co_await read_some(
+        stream_, room, body_deadline(options(), body_began_, loop_.now(), received));
     if (!n && n.error().code() == base::ErrorCode::kDeadlineExceeded) {
       co_return co_await refuse_body(408, "request body not complete in time");
     }
@@ -333,6 +357,15 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     CHECK(!error, "a head that parsed parses again");
   }
 
+  bool could_hold(uint64_t bytes) const {
+    return options().held_bodies == nullptr || options().held_bodies->has_room(bytes);
+  }
+  // What has come of a body of `length`, and some more.
+  bool hold_ahead(uint64_t received, uint64_t length) {
+    if (held_ > received) return true;
+    const uint64_t wanted = std::min(length, received + received / 4 + kHoldAheadMin);
+    return hold(wanted - held_);
+  }
   bool hold(uint64_t bytes) {
     if (options().held_bodies == nullptr) return true;
     if (!options().held_bodies->try_take(bytes)) return false;
@@ -346,6 +379,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
 
   rt::Task<Read> refuse_head(HeadError error) {
     head_.method = "GET";
+    head_.fields.clear();
     head_.minor_version = 1;
     head_.keep_alive = false;
     co_await refuse(server_.handler_.refusal(error.status, error.message), /*body_follows=*/true);
@@ -378,7 +412,6 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     while (dropped < kLingerBytesMax) {
       const base::Result<size_t> n = co_await read_some(stream_, in_.room(kReadBytes), deadline);
       if (!n || *n == 0) co_return;
-    head_.fields.clear();
       dropped += *n;
     }
   }
@@ -395,6 +428,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   std::string out_;
   size_t consumed_ = 0;
   uint64_t held_ = 0;
+  base::TimePoint body_began_{};
   bool refusal_kept_alive_ = false;
 };
 
@@ -410,16 +444,20 @@ HttpServer::~HttpServer() = default;
 base::Result<> HttpServer::listen(const Address& address, PortSharing sharing) {
   base::Result<std::unique_ptr<Listener>> listener = network_.listen(address, sharing);
   if (!listener) return listener.error();
-  listener_ = std::move(*listener);
-  if (options_.tls != nullptr) {
-    listener_ = listen_tls(std::move(listener_), *options_.tls, network_.loop(),
-                           {.handshake_timeout = options_.head_timeout});
-  }
+  listen(std::move(*listener));
   return {};
 }
 
+void HttpServer::listen(std::unique_ptr<Listener> listener) {
+  if (options_.tls != nullptr) {
+    listener = listen_tls(std::move(listener), *options_.tls, network_.loop(),
+                          {.handshake_timeout = options_.head_timeout});
+  }
+  listeners_.push_back(std::move(listener));
+}
+
 rt::Task<void> HttpServer::run() {
-  accepting_.spawn(accept_loop());
+  for (size_t i = 0; i < listeners_.size(); ++i) accepting_.spawn(accept_loop(i));
   rt::Scope& scope = co_await rt::current_scope();
   while (accepting_.running() > 0 || connections_.running() > 0) {
     const rt::WaitStatus status = co_await ended_.wait();
@@ -433,13 +471,13 @@ rt::Task<void> HttpServer::run() {
   static_cast<void>(co_await connections_.join());
 }
 
-rt::Task<void> HttpServer::accept_loop() {
+rt::Task<void> HttpServer::accept_loop(size_t listener) {
   for (;;) {
-    base::Result<std::unique_ptr<ByteStream>> stream = co_await listener_->accept();
+    base::Result<std::unique_ptr<ByteStream>> stream = co_await listeners_[listener]->accept();
     if (!stream) break;
     connections_.spawn(serve(std::move(*stream)));
   }
-  listener_.reset();
+  listeners_[listener].reset();
   ended_.notify_all();
 }
 
@@ -455,7 +493,7 @@ rt::Task<void> HttpServer::serve(std::unique_ptr<ByteStream> stream) {
 void HttpServer::stop_accepting() { accepting_.cancel(rt::CancelReason::kShutdown); }
 
 void HttpServer::drain() {
-  draining_ = true;
+  draining_ = closing_idle_ = true;
   while (Connection* connection = idle_.front()) {
     connection->unlink();
     connection->scope().cancel(rt::CancelReason::kShutdown);

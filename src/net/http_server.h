@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "net/buffer.h"
@@ -35,6 +36,9 @@ struct ServerOptions {
   // to the next request, for the client to take what is written.
   base::Nanos head_timeout = std::chrono::seconds(10);
   base::Nanos body_idle_timeout = std::chrono::seconds(30);
+  // A second, on average over a body and after a body_idle_timeout of grace; 0: no bound. Else a
+  // byte every now and then would keep a connection and what it holds for days.
+  base::Bytes body_rate_min{0};
   base::Nanos idle_timeout = std::chrono::seconds(75);
   base::Nanos write_timeout = std::chrono::seconds(60);
   // Shared by the servers of all loops; nullptr: no bound on the bodies held together.
@@ -57,6 +61,10 @@ struct Answer {
   std::string_view extra_fields;  // whole lines, each with CRLF
 };
 
+// Until when more of a body must have come that began at `began` and has `received` bytes by now.
+base::TimePoint body_deadline(const ServerOptions& options, base::TimePoint began,
+                              base::TimePoint now, uint64_t received);
+
 class Exchange;
 
 // Who holds the bytes of a request.
@@ -75,6 +83,9 @@ class Handler {
   virtual std::optional<Refusal> check(const RequestHead&) { return std::nullopt; }
   // Answers the request; runs in a scope that ends when the client goes. Not answering closes.
   virtual rt::Task<void> handle(Exchange& exchange) = 0;
+  // Fields (whole lines, each with CRLF) that every answer made by an Exchange gets, the server's
+  // own refusals included; of a head that was refused there are no fields to look at.
+  virtual void append_fields(std::string&, const RequestHead&) const {}
   // How this service words what the server refuses by itself (400, 408, 413, 431, 503, ...).
   virtual Refusal refusal(int status, std::string_view message) = 0;
 };
@@ -83,9 +94,6 @@ enum class Framing : uint8_t { kCounted, kChunked, kClose };
 
 // One request and its answer; lives while it is handled.
 class Exchange {
-  // Fields (whole lines, each with CRLF) that every answer made by an Exchange gets, the server's
-  // own refusals included; of a head that was refused there are no fields to look at.
-  virtual void append_fields(std::string&, const RequestHead&) const {}
  public:
   // What the connection lends to its exchanges.
   struct Connection {
@@ -95,6 +103,7 @@ class Exchange {
     std::string& scratch;
     const bool& draining;
     RequestMemory& memory;
+    const Handler& handler;
   };
   Exchange(const Connection& connection, const RequestHead& request, std::string_view body)
       : connection_(connection),
@@ -103,7 +112,6 @@ class Exchange {
         out_(connection.scratch),
         keep_alive_(request.keep_alive) {}
 
-    const Handler& handler;
   const RequestHead& request() const { return request_; }
   std::string_view body() const { return body_; }
   rt::Loop& loop() const { return connection_.loop; }
@@ -125,14 +133,19 @@ class Exchange {
   // For relays that write their own bytes to stream(): say that the head is out, and at the end
   // whether the connection can serve another request.
   ByteStream& stream() { return connection_.stream; }
-  void mark_started() { started_ = true; }
+  void mark_started() {
+    keep_alive_ = keep_alive();
+    started_ = true;
+  }
   void mark_finished() { finished_ = true; }
   base::TimePoint write_deadline() const {
     return base::after(connection_.loop.now(), connection_.write_timeout);
   }
 
   void close_after() { keep_alive_ = false; }
-  bool keep_alive() const { return keep_alive_ && !connection_.draining; }
+  // What the head says, or will say, of the connection: a drain that begins behind the head does
+  // not close what a client was told it may use again.
+  bool keep_alive() const { return keep_alive_ && (started_ || !connection_.draining); }
   bool started() const { return started_; }
   bool finished() const { return finished_; }
 
@@ -155,13 +168,18 @@ class HttpServer {
   ~HttpServer();
 
   base::Result<> listen(const Address& address, PortSharing sharing);
-  Address address() const { return listener_->address(); }
+  // Also there; before run().
+  void listen(std::unique_ptr<Listener> listener);
+  // Of the first listener, until it is closed.
+  Address address() const { return listeners_.front()->address(); }
 
   // Accepts and serves; ends after stop_accepting() when all connections have ended.
   rt::Task<void> run();
-  // Closes the listener.
+  // Closes the listeners.
   void stop_accepting();
-  // Idle connections close now, the others after their answer, which says Connection: close.
+  // Answers say Connection: close from now on, so that each connection ends with the next one.
+  void announce_close() { draining_ = true; }
+  // Also closes, now, connections that idle.
   void drain();
   bool draining() const { return draining_; }
   // False if connections were left at the deadline; they are then cut off.
@@ -172,14 +190,15 @@ class HttpServer {
 
  private:
   class Connection;
-  rt::Task<void> accept_loop();
+  rt::Task<void> accept_loop(size_t listener);
   rt::Task<void> serve(std::unique_ptr<ByteStream> stream);
 
   Network& network_;
   Handler& handler_;
   ServerOptions options_;
-  std::unique_ptr<Listener> listener_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
   bool draining_ = false;
+  bool closing_idle_ = false;
   size_t requests_active_ = 0;
   rt::List<Connection> idle_;
   rt::WaitList ended_;

@@ -117,6 +117,9 @@ struct ServerTest : testing::Test {
       got.append(buffer.data(), *n);
     }
   }
+  static rt::Task<void> run_client_into(Network& net, Address to, Script script, std::string& got) {
+    got = co_await run_client(net, to, std::move(script));
+  }
   std::string client(Script script) {
     return loop.block_on(run_client(*network, address, std::move(script)));
   }
@@ -142,10 +145,6 @@ TEST_F(ServerTest, AnswersAndKeepsTheConnection) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
-  start();
-  const std::string got = client(
-      "POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcPOST /2 HTTP/1.1\r\nHost: x\r\n"
 TEST_F(ServerTest, TellsAHandlerWhoAsks) {
   start();
   EXPECT_TRUE(client("GET /peer HTTP/1.1\r\nHost: x\r\n\r\n").ends_with("GET /peer 127.0.0.1"));
@@ -168,6 +167,10 @@ TEST_F(ServerTest, AHandlersFieldsAreInEveryAnswer) {
   EXPECT_EQ(count(got, "X-Mark"), 1) << got;
 }
 
+TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
+  start();
+  const std::string got = client(
+      "POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcPOST /2 HTTP/1.1\r\nHost: x\r\n"
       "Transfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: "
       "x\r\n\r\n");
   EXPECT_EQ(count(got, "HTTP/1.1 200 OK"), 3);
@@ -254,6 +257,60 @@ TEST_F(ServerTest, BoundsTheBodiesOfAllConnectionsTogether) {
   EXPECT_TRUE(client(head + "Content-Length: 100000\r\n\r\n" + std::string(100'000, 'x'))
                   .starts_with("HTTP/1.1 200"));
   EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST_F(ServerTest, ABodyTakesRoomAsItComesAndNotAsItIsAnnounced) {
+  ByteBudget budget(base::Bytes(1 << 20));
+  options.held_bodies = &budget;
+  options.body_bytes_max = base::Bytes(1 << 20);
+  start();
+  const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ";
+  Script big;
+  big.sends = {head + "1000000\r\n\r\nabc"};
+  std::string answered;
+  rt::TaskGroup clients(loop);
+  clients.spawn(run_client_into(*network, address, big, answered));
+  loop.run_until_idle(loop.now() + seconds(1));
+  EXPECT_GT(budget.used(), 0u);
+  EXPECT_LE(budget.used(), 100'000u);
+  EXPECT_TRUE(
+      client(head + "100000\r\n\r\n" + std::string(100'000, 'x')).starts_with("HTTP/1.1 200"))
+      << "there is room for others";
+  loop.run_until_idle(loop.now() + seconds(300));
+  EXPECT_TRUE(answered.starts_with("HTTP/1.1 408")) << answered;
+  EXPECT_EQ(clients.running(), 0u);
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(BodyDeadline, IsTheNextPieceOrTheLeastRate) {
+  const auto at = [](int64_t second) { return base::TimePoint(seconds(second)); };
+  ServerOptions options;
+  options.body_idle_timeout = seconds(30);
+  EXPECT_EQ(body_deadline(options, at(0), at(1000), 1), at(1030)) << "no least rate";
+  options.body_rate_min = base::Bytes(100);
+  EXPECT_EQ(body_deadline(options, at(0), at(0), 0), at(30));
+  EXPECT_EQ(body_deadline(options, at(0), at(29), 1), at(30) + milliseconds(10));
+  EXPECT_EQ(body_deadline(options, at(0), at(29), 2900), at(59));
+  EXPECT_EQ(body_deadline(options, at(0), at(29), 1'000'000), at(59)) << "and no longer pause";
+  EXPECT_EQ(body_deadline(options, at(0), at(500), 1ull << 40), at(530));
+}
+
+TEST_F(ServerTest, RefusesABodyThatTricklesIn) {
+  options.body_rate_min = base::Bytes(10);
+  start();
+  // A byte every 5 s keeps the pause between two short.
+  Script trickle;
+  trickle.pause = seconds(5);
+  trickle.sends = {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"};
+  for (int i = 0; i < 30; ++i) trickle.sends.push_back("x");
+  const base::TimePoint before = loop.now();
+  EXPECT_TRUE(client(trickle).starts_with("HTTP/1.1 408"));
+  EXPECT_LE(loop.now() - before, seconds(160));
+  Script steady;
+  steady.pause = seconds(5);
+  steady.sends = {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"};
+  for (int i = 0; i < 20; ++i) steady.sends.push_back(std::string(50, 'x'));
+  EXPECT_TRUE(client(steady).starts_with("HTTP/1.1 200")) << "10 bytes a second are enough";
 }
 
 TEST_F(ServerTest, TimesOutSlowHeadsBodiesAndIdleConnections) {

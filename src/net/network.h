@@ -19,6 +19,8 @@ class Listener {
   virtual rt::Task<base::Result<std::unique_ptr<ByteStream>>> accept() = 0;
   // What it is bound to: the real port where 0 was asked for.
   virtual Address address() const = 0;
+  // Of its socket, to pass it to another process; -1 where there is none.
+  virtual int descriptor() const { return -1; }
 };
 
 enum class PortSharing : uint8_t {

@@ -1,5 +1,6 @@
 #include "net/tcp.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "net/fd.h"
 #include "rt/blocking.h"
 
 namespace fairlead::net {
@@ -64,23 +66,6 @@ Address from_sockaddr(const sockaddr_storage& storage) {
   return address;
 }
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // A streamed chunk is one piece, and send() is the cheaper call.
 ssize_t send_pieces(int fd, std::span<const iovec> pieces) {
   if (pieces.size() == 1) return send(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL);
@@ -97,7 +82,6 @@ Fd new_socket(const Address& address) {
 
 void enable(int fd, int level, int option) {
   const int one = 1;
-  void came_from(const Address& peer) { set_peer(peer); }
   setsockopt(fd, level, option, &one, sizeof one);
 }
 
@@ -113,6 +97,7 @@ class TcpStream final : public ByteStream, private rt::IoHandler {
   base::Result<> start() { return loop_.watch(fd_.get(), *this); }
   // A connecting socket becomes writable when it is connected or has failed.
   void expect_connect() { set_writable(false); }
+  void came_from(const Address& peer) { set_peer(peer); }
   int take_error() const {
     int error = 0;
     socklen_t size = sizeof error;
@@ -170,13 +155,13 @@ class TcpListener final : public Listener, private rt::IoHandler {
  public:
   TcpListener(rt::Loop& loop, Fd fd, const Address& address)
       : loop_(loop), fd_(std::move(fd)), address_(address) {}
-        stream->came_from(without_mapping(from_sockaddr(peer.storage)));
   ~TcpListener() override { loop_.unwatch(fd_.get(), *this); }
   TcpListener(const TcpListener&) = delete;
   TcpListener& operator=(const TcpListener&) = delete;
 
   base::Result<> start() { return loop_.watch(fd_.get(), *this); }
   Address address() const override { return address_; }
+  int descriptor() const override { return fd_.get(); }
 
   rt::Task<base::Result<std::unique_ptr<ByteStream>>> accept() override {
     for (;;) {
@@ -185,6 +170,7 @@ class TcpListener final : public Listener, private rt::IoHandler {
       Fd fd(accept4(fd_.get(), peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (fd.get() >= 0) {
         auto stream = std::make_unique<TcpStream>(loop_, std::move(fd));
+        stream->came_from(without_mapping(from_sockaddr(peer.storage)));
         if (stream->start().ok()) co_return std::unique_ptr<ByteStream>(std::move(stream));
         continue;
       }
@@ -218,6 +204,17 @@ base::Error listen_error(const Address& address) {
 
 }  // namespace
 
+base::Result<Address> bound_address(const Fd& listening) {
+  SocketAddress bound;
+  bound.size = sizeof bound.storage;
+  const bool known = getsockname(listening.get(), bound.get(), &bound.size) == 0;
+  const auto family = bound.storage.ss_family;
+  if (!known || (family != AF_INET && family != AF_INET6)) {
+    return base::invalid_argument("no listening socket of TCP");
+  }
+  return from_sockaddr(bound.storage);
+}
+
 base::Result<std::unique_ptr<Listener>> TcpNetwork::listen(const Address& address,
                                                            PortSharing sharing) {
   SocketAddress sockaddr = to_sockaddr(address);
@@ -227,10 +224,14 @@ base::Result<std::unique_ptr<Listener>> TcpNetwork::listen(const Address& addres
   if (bind(fd.get(), sockaddr.get(), sockaddr.size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     return listen_error(address);
   }
-  SocketAddress bound;
-  bound.size = sizeof bound.storage;
-  getsockname(fd.get(), bound.get(), &bound.size);
-  auto listener = std::make_unique<TcpListener>(loop_, std::move(fd), from_sockaddr(bound.storage));
+  return adopt(std::move(fd));
+}
+
+base::Result<std::unique_ptr<Listener>> TcpNetwork::adopt(Fd fd) {
+  const base::Result<Address> bound = bound_address(fd);
+  if (!bound) return bound.error();
+  fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+  auto listener = std::make_unique<TcpListener>(loop_, std::move(fd), *bound);
   const base::Result<> started = listener->start();
   if (!started) return started.error();
   return std::unique_ptr<Listener>(std::move(listener));
