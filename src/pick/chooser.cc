@@ -23,21 +23,46 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
     filter->apply(context);
     if (watch != nullptr) watch->ended(PluginKind::kFilter, filter->name());
   }
+  wants_room_ = false;
   if (scratch_.candidates.empty()) return std::nullopt;
-  const Pick pick = policy_->picker().pick(context);
+  if (query.in_flight_max != 0) leave_out_full(query);
+  Pick pick;
+  for (;;) {
+    wants_room_ = scratch_.candidates.empty();
+    if (wants_room_) return std::nullopt;
+    pick = policy_->picker().pick(context);
+    if (reserve(query, pick.slot)) break;
+    // Another shard took the last place meanwhile.
+    std::erase(scratch_.candidates, pick.slot);
+  }
 
   Reservation reservation{.holder = index_.holder(pick.slot),
                           .reason = pick.reason,
                           .prompt_tokens = query.prompt_tokens,
                           .awaits_first_byte = true,
                           .open = true};
-  columns_.begin(pick.slot, query.prompt_tokens);
   if (policy_->reads_prefixes()) {
     reservation.held_blocks = scratch_.depths.of(pick.slot);
     reservation.recorded = true;
     index_.record(reservation.holder, query.blocks);
   }
   return reservation;
+}
+
+bool Chooser::reserve(const Query& query, Slot slot) {
+  if (query.in_flight_max != 0) {
+    return columns_.try_begin(slot, query.prompt_tokens, query.in_flight_max);
+  }
+  columns_.begin(slot, query.prompt_tokens);
+  return true;
+}
+
+// Room that others wait for is theirs: whoever comes later would overtake them.
+void Chooser::leave_out_full(const Query& query) {
+  std::erase_if(scratch_.candidates, [&](Slot slot) {
+    return columns_.in_flight(slot) >= query.in_flight_max ||
+           (!query.in_line && columns_.lines(slot) > 0);
+  });
 }
 
 Explanation Chooser::explain(const Query& query, const Reservation& pick, base::Random& random) {
@@ -91,6 +116,8 @@ std::string_view Chooser::why_left_out(const Context& context, Slot slot) const 
     const std::string_view why = filter->why(context, slot);
     if (!why.empty()) return why;
   }
+  const uint32_t most = context.query.in_flight_max;
+  if (most != 0 && columns_.in_flight(slot) >= most) return "full";
   return "over by now";  // what a filter saw
 }
 

@@ -69,10 +69,12 @@ class Chooser {
   // From the next pick on; reservations stay good. Allocates.
   void use(const Policy& policy);
 
-  // Nothing if no replica of the model is left after filtering. `watch` is told of each plugin's
-  // work.
+  // Nothing if no replica of the model is left after filtering, or none of those has room. `watch`
+  // is told of each plugin's work.
   std::optional<Reservation> pick(const Query& query, base::Random& random,
                                   PluginWatch* watch = nullptr);
+  // Whether the last pick found nothing for want of room alone.
+  bool wants_room() const { return wants_room_; }
   // Explains the pick that has just been made, for the same query; not across a co_await.
   Explanation explain(const Query& query, const Reservation& pick, base::Random& random);
 
@@ -86,11 +88,14 @@ class Chooser {
  private:
   void explain_left_out(const Context& context, Explanation& explanation) const;
   std::string_view why_left_out(const Context& context, Slot slot) const;
+  bool reserve(const Query& query, Slot slot);
+  void leave_out_full(const Query& query);
 
   const Policy* policy_;
   Columns& columns_;
   cache_index::PrefixIndex& index_;
   Scratch scratch_;
+  bool wants_room_ = false;
 };
 
 }  // namespace fairlead::pick

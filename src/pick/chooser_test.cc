@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include "pick/testing.h"
@@ -346,6 +347,82 @@ TEST(Chooser, ShardsShareOneSetOfColumns) {
     given += world.columns.prompt_tokens_given(slot);
   }
   EXPECT_EQ(given, 4u * 1'000 * 10);
+}
+
+TEST(Chooser, GivesAReplicaSoManyRequestsAndNoMore) {
+  World world(2);
+  const auto random = policy("random");
+  Chooser chooser(*random, world.columns, world.index);
+  world.query.in_flight_max = 2;
+  std::vector<Reservation> picks;
+  while (auto pick = chooser.pick(world.query, world.random)) picks.push_back(*pick);
+  EXPECT_EQ(picks.size(), 4u);
+  EXPECT_TRUE(chooser.wants_room());
+  EXPECT_EQ(world.columns.in_flight(0), 2u);
+  EXPECT_EQ(world.columns.in_flight(1), 2u);
+  chooser.finish(picks[0]);
+  EXPECT_TRUE(chooser.pick(world.query, world.random));
+}
+
+TEST(Chooser, TellsReplicasWithoutRoomFromNone) {
+  World world(2);
+  const auto random = policy("random");
+  Chooser chooser(*random, world.columns, world.index);
+  world.query.in_flight_max = 1;
+  world.columns.set_health(0, Health::kDown);
+  world.columns.set_health(1, Health::kDown);
+  EXPECT_FALSE(chooser.pick(world.query, world.random));
+  EXPECT_FALSE(chooser.wants_room()) << "nobody is there";
+  world.columns.set_health(1, Health::kSuspect);
+  EXPECT_TRUE(chooser.pick(world.query, world.random));
+  EXPECT_FALSE(chooser.pick(world.query, world.random));
+  EXPECT_TRUE(chooser.wants_room());
+}
+
+TEST(Chooser, LeavesRoomToThoseWhoWaitForIt) {
+  World world(2);
+  const auto random = policy("random");
+  Chooser chooser(*random, world.columns, world.index);
+  world.query.in_flight_max = 1;
+  world.columns.add_line(0);
+  EXPECT_EQ(chooser.pick(world.query, world.random)->slot(), 1);
+  EXPECT_FALSE(chooser.pick(world.query, world.random));
+  EXPECT_TRUE(chooser.wants_room());
+  world.query.in_line = true;
+  EXPECT_EQ(chooser.pick(world.query, world.random)->slot(), 0);
+}
+
+TEST(Chooser, ShardsDoNotExceedTheBoundTogether) {
+  constexpr uint32_t kMax = 3;
+  World world(2);
+  const auto least_request = policy("least-request");
+  std::atomic<uint32_t> most{0};
+  std::vector<std::thread> shards;
+  for (uint64_t shard = 0; shard < 4; ++shard) {
+    shards.emplace_back([&, shard] {
+      Chooser chooser(*least_request, world.columns, world.index);
+      base::Random draws(shard);
+      const Query query{.model = world.table.find("m"), .blocks = {}, .in_flight_max = kMax};
+      std::vector<Reservation> held;
+      for (int i = 0; i < 5'000; ++i) {
+        if (auto pick = chooser.pick(query, draws)) {
+          const uint32_t now = world.columns.in_flight(pick->slot());
+          uint32_t seen = most.load();
+          while (now > seen && !most.compare_exchange_weak(seen, now)) {
+          }
+          held.push_back(*pick);
+        }
+        if (held.size() > 1 || i % 3 == 0) {
+          for (Reservation& reservation : held) chooser.finish(reservation);
+          held.clear();
+        }
+      }
+      for (Reservation& reservation : held) chooser.finish(reservation);
+    });
+  }
+  for (std::thread& shard : shards) shard.join();
+  EXPECT_LE(most.load(), kMax);
+  EXPECT_EQ(world.columns.in_flight(0) + world.columns.in_flight(1), 0u);
 }
 
 }  // namespace

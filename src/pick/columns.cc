@@ -29,6 +29,7 @@ Columns::Columns(uint32_t slots)
     : slots_(slots),
       in_flight_(column<uint32_t>(slots)),
       foreign_(column<uint32_t>(slots)),
+      lines_(column<uint32_t>(slots)),
       prompt_tokens_(column<uint64_t>(slots)),
       given_(column<uint64_t>(slots)),
       running_(column<uint32_t>(slots)),
@@ -70,11 +71,23 @@ void Columns::begin(Slot slot, uint32_t prompt_tokens) {
   given_[slot].fetch_add(prompt_tokens, kRelaxed);
 }
 
+bool Columns::try_begin(Slot slot, uint32_t prompt_tokens, uint32_t in_flight_max) {
+  uint32_t in_flight = read(in_flight_, slot);
+  do {
+    if (in_flight >= in_flight_max) return false;
+  } while (!in_flight_[slot].compare_exchange_weak(in_flight, in_flight + 1, kRelaxed));
+  prompt_tokens_[slot].fetch_add(prompt_tokens, kRelaxed);
+  given_[slot].fetch_add(prompt_tokens, kRelaxed);
+  return true;
+}
+
 void Columns::prompt_done(Slot slot, uint32_t prompt_tokens) {
   subtract<uint64_t>(prompt_tokens_[slot], prompt_tokens);
 }
 
 void Columns::end(Slot slot) { subtract<uint32_t>(in_flight_[slot], 1); }
+
+void Columns::remove_line(Slot slot) { subtract<uint32_t>(lines_[slot], 1); }
 
 void Columns::take_back_given(Slot slot, uint32_t prompt_tokens) {
   subtract<uint64_t>(given_[slot], prompt_tokens);

@@ -53,6 +53,8 @@ class Columns {
 
   // Traffic. Prompt tokens count as in flight until the first byte of the answer.
   void begin(Slot slot, uint32_t prompt_tokens);
+  // The same, unless `in_flight_max` requests are there: then false, and nothing is changed.
+  bool try_begin(Slot slot, uint32_t prompt_tokens, uint32_t in_flight_max);
   void prompt_done(Slot slot, uint32_t prompt_tokens);
   void end(Slot slot);
   void take_back_given(Slot slot, uint32_t prompt_tokens);
@@ -76,6 +78,12 @@ class Columns {
   float kv_usage(Slot slot) const { return read(kv_usage_, slot); }
   // Of a fresh sample; else nothing was measured.
   Latency latency(Slot slot) const;
+
+  // How many lines of requests wait for room at the replica (router/waiting_lines.h). It is theirs
+  // alone: open() leaves it.
+  void add_line(Slot slot) { lines_[slot].fetch_add(1, std::memory_order_relaxed); }
+  void remove_line(Slot slot);
+  uint32_t lines(Slot slot) const { return read(lines_, slot); }
 
   uint64_t identity(Slot slot) const { return read(identity_, slot); }
 
@@ -102,6 +110,7 @@ class Columns {
   uint32_t slots_;
   Column<uint32_t> in_flight_;
   Column<uint32_t> foreign_;
+  Column<uint32_t> lines_;
   Column<uint64_t> prompt_tokens_;
   Column<uint64_t> given_;
   Column<uint32_t> running_;

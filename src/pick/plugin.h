@@ -27,6 +27,8 @@ struct Query {
   uint32_t prompt_tokens = 0;        // an estimate will do
   std::optional<uint64_t> session;   // hash of the session's name
   std::span<const Slot> tried;       // replicas where this request has failed already
+  uint32_t in_flight_max = 0;        // at one replica; 0: no bound
+  bool in_line = false;              // it may take room that others wait for: its turn has come
 };
 
 // One score for each slot; entries of slots that were not scored mean nothing. Starts at zero, and
