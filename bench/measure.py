@@ -137,12 +137,16 @@ class Rig:
                           port, self.cpu, "/health")
 
     def start_fairlead(self, backend_ports, *flags):
+        backends = [f"127.0.0.1:{port}" for port in backend_ports]
+        return self.start_router("fairlead", backends, *flags)
+
+    def start_router(self, name, backends, *flags, cpus=None):
+        """`backends` are HOST:PORT; `cpus` as taskset takes them, else the first CPU."""
         port = free_port()
-        backends = [word for backend in backend_ports
-                    for word in ("--backend", f"http://127.0.0.1:{backend}")]
-        return self.start("fairlead", [self.args.binary, "router", *backends, "--port", port,
-                                       "--metrics-port", free_port(), *flags],
-                          port, self.cpu, "/v1/models")
+        words = [word for backend in backends for word in ("--backend", f"http://{backend}")]
+        return self.start(name, [self.args.binary, "router", *words, "--port", port, "--metrics-port",
+                                 free_port(), "--debug-port", 0, *flags],
+                          port, self.cpu if cpus is None else cpus, "/v1/models")
 
     def load(self, port, mode, connections, seconds, *more):
         command = ["taskset", "-c", self.client_cpu, self.args.tools / "relay_load", port, mode,

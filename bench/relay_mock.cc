@@ -1,7 +1,9 @@
 // A back end that costs next to nothing, for measuring what stands before it. One thread, plain
 // epoll.
 //
-//   relay_mock PORT
+//   relay_mock PORT [all]
+//
+// It listens on 127.0.0.1, with "all" on each address of 127.0.0.0/8: a thousand replicas in one.
 //
 // GET /health and /v1/models answer like an engine that serves the model "bench"; other GETs are
 // 404. A POST is answered by a fixed completion; with "stream":true in its body by 128 chunks of
@@ -59,10 +61,13 @@ struct Connection {
 
 class Mock {
  public:
-  explicit Mock(int port) : epoll_(epoll_create1(0)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+  enum class Listen { kOne, kAll };
+  Mock(int port, Listen where)
+      : epoll_(epoll_create1(0)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
     const int one = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    const auto address = relay::loopback(port);
+    auto address = relay::loopback(port);
+    if (where == Listen::kAll) address.sin_addr.s_addr = htonl(INADDR_ANY);
     if (bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         listen(listener_, 4096) != 0) {
       die(fmt::format("cannot listen on 127.0.0.1:{}", port));
@@ -96,6 +101,10 @@ class Mock {
   void accept_one() {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK);
     if (fd < 0) return;
+    if (!relay::came_to_loopback(fd)) {
+      close(fd);
+      return;
+    }
     relay::set_nodelay(fd);
     connections_[fd] = std::make_shared<Connection>(Connection{.fd = fd});
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.fd = fd}};
@@ -179,10 +188,11 @@ class Mock {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: relay_mock PORT\n");
+  const bool all = argc == 3 && std::string_view(argv[2]) == "all";
+  if (argc != 2 && !all) {
+    fmt::print(stderr, "usage: relay_mock PORT [all]\n");
     return 2;
   }
   relay::allow_many_files();
-  Mock(std::atoi(argv[1])).run();
+  Mock(std::atoi(argv[1]), all ? Mock::Listen::kAll : Mock::Listen::kOne).run();
 }

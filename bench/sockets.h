@@ -41,6 +41,14 @@ inline sockaddr_in loopback(int port) {
   return address;
 }
 
+// Whether the peer connected to an address of 127.0.0.0/8.
+inline bool came_to_loopback(int fd) {
+  sockaddr_in local{};
+  socklen_t size = sizeof local;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&local), &size);
+  return ntohl(local.sin_addr.s_addr) >> 24 == 127;
+}
+
 inline void set_nodelay(int fd) {
   const int one = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

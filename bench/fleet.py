@@ -1,0 +1,64 @@
+"""Rows of bench/run about size: what a second event loop and a thousand replicas add to a request, and what
+watching replicas costs while nobody asks."""
+import time
+
+from measure import REQUEST_CONNECTIONS, fail, free_port, median
+
+LOOPS_RATIO_MAX, REPLICAS_RATIO_MAX, SCRAPE_PERCENT_MAX = 1.1, 1.2, 2.0
+FEW, MANY = 4, 1000
+SETTLE_SECONDS, IDLE_SECONDS = 3, 5
+
+
+def addresses(count, port):
+    return [f"127.0.{1 + i // 250}.{1 + i % 250}:{port}" for i in range(count)]
+
+
+def idle_share(server):
+    """CPU seconds a second while no request comes."""
+    time.sleep(SETTLE_SECONDS)
+    before, begun = server.cpu_us(), time.monotonic()
+    time.sleep(IDLE_SECONDS)
+    return (server.cpu_us() - before) / 1e6 / (time.monotonic() - begun)
+
+
+def loops_row(bench, flags):
+    """One loop and two on the same CPUs, the client's among them."""
+    mock = bench.start_mock()
+    cpus = f"{bench.cpu},{bench.client_cpu}"
+    backends = [f"127.0.0.1:{mock.port}"]
+    targets = [bench.start_router(f"loops-{n}", backends, "--loops", n, *flags, cpus=cpus)
+               for n in (1, 2)]
+    r = bench.interleaved("request", REQUEST_CONNECTIONS, targets)
+    bench.close()
+    one, two = (median(r, t.name, "cpu_request_us") for t in targets)
+    return ("CPU a request, 2 loops", "us", one, two, LOOPS_RATIO_MAX, None, "1 loop")
+
+
+def replicas_rows(bench, flags):
+    """Both with what watching their replicas costs taken off: that is the other row."""
+    port = free_port()
+    bench.start("relay_mock", [bench.args.tools / "relay_mock", port, "all"], port,
+                bench.client_cpu, "/health")
+    watching, cost = {}, {}
+    for count in (FEW, MANY):
+        server = bench.start_router(f"replicas-{count}", addresses(count, port), *flags)
+        watching[count] = idle_share(server)
+        # One after the other: a thousand replicas that are watched would disturb the other one.
+        bench.measured(server, "request", REQUEST_CONNECTIONS)
+        rounds = [bench.measured(server, "request", REQUEST_CONNECTIONS)
+                  for _ in range(bench.args.rounds)]
+        cost[count] = sorted(r["cpu_request_us"] - watching[count] * 1e6 / r["requests_per_s"]
+                             for r in rounds)[len(rounds) // 2]
+        if cost[count] <= 0:
+            fail(f"{count} replicas: watching them cost more than all that was measured")
+        server.stop()
+        bench.servers.remove(server)
+    bench.close()
+    return [(f"CPU a request, {MANY} replicas", "us", cost[FEW], cost[MANY], REPLICAS_RATIO_MAX, None,
+             f"{FEW} replicas"),
+            ("watching 100 replicas, of a core", "%", None, 100 * watching[MANY] * 100 / MANY, None,
+             SCRAPE_PERCENT_MAX, "")]
+
+
+def fleet_rows(bench, flags):
+    return [loops_row(bench, flags), *replicas_rows(bench, flags)]
