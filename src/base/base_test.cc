@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "base/append.h"
 #include "base/bytes.h"
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/float_text.h"
@@ -48,6 +50,16 @@ TEST(Bytes, RefusesWhatIsNoSize) {
   for (const char* text : {"", "MiB", "-1", "12 MiB", "1.5MiB", "99999999999999TiB", "1XB"}) {
     EXPECT_FALSE(parse_bytes(text)) << text;
   }
+}
+
+TEST(LineArray, SharesNoCacheLineWithAnythingElse) {
+  LineArray<std::atomic<uint32_t>> items(17);
+  EXPECT_EQ(items.size(), 17u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(&items[0]) % kCacheLine, 0u);
+  for (size_t i = 0; i < items.size(); ++i) EXPECT_EQ(items[i].load(), 0u);
+  items[16] = 7;
+  const LineArray<std::atomic<uint32_t>> moved = std::move(items);
+  EXPECT_EQ(moved[16].load(), 7u);
 }
 
 TEST(Duration, ParsesCompoundsAndFractions) {

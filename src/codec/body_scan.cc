@@ -96,12 +96,17 @@ void read_stream_options(std::string_view body, BodyScan& scan) {
 
 }  // namespace
 
-std::string body_text(std::string_view body, BodySpan span) {
-  std::string text;
-  JsonText raw;
+std::string_view body_text(std::string_view body, BodySpan span, std::string& decoded) {
+  JsonText text;
   JsonScanner in(span.in(body));
-  if (in.peek() != '"' || !in.string(raw) || !raw.decode(text)) text.clear();
-  return text;
+  if (in.peek() != '"' || !in.string(text)) return {};
+  if (!text.escaped) return text.raw;
+  return text.decode(decoded) ? std::string_view(decoded) : std::string_view();
+}
+
+std::string body_text(std::string_view body, BodySpan span) {
+  std::string decoded;
+  return std::string(body_text(body, span, decoded));
 }
 
 base::Result<BodyScan> scan_body(std::string_view body) {
@@ -119,7 +124,6 @@ base::Result<BodyScan> scan_body(std::string_view body) {
   });
   if (!ok || !in.finish()) return in.error();
 
-  scan.model = body_text(body, scan.model_span);
   scan.streams = lenient_bool(scan.stream.in(body));
   scan.max_tokens = lenient_integer(scan.max_tokens_span.in(body));
   scan.max_completion_tokens = lenient_integer(scan.max_completion_tokens_span.in(body));

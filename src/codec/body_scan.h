@@ -34,7 +34,6 @@ struct BodySpan {
 };
 
 struct BodyScan {
-  std::string model;  // decoded; empty if absent or no string
   bool streams = false;
   bool include_usage = false;  // stream_options.include_usage
   std::optional<int64_t> max_tokens;
@@ -67,7 +66,9 @@ struct BodyScan {
 // (kJsonDepthMax), bytes behind it.
 base::Result<BodyScan> scan_body(std::string_view body);
 
-// The decoded text of a span that holds a string; empty otherwise.
+// The text of a span that holds a string; empty otherwise. A view of `body`, or of `decoded` where
+// the string has escapes.
+std::string_view body_text(std::string_view body, BodySpan span, std::string& decoded);
 std::string body_text(std::string_view body, BodySpan span);
 
 }  // namespace fairlead::codec

@@ -64,7 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!tree) return 0;  // numbers and surrogates that the engine is to judge
   CHECK(tree->is_object(), "the scan accepts what is no object");
   const Json* model = tree->find("model");
-  CHECK(scan->model == (model == nullptr ? "" : model->as_string()), "two models in one request");
+  CHECK(body_text(body, scan->model_span) == (model == nullptr ? "" : model->as_string()),
+        "two models in one request");
   const Json* stream = tree->find("stream");
   if (stream != nullptr && stream->is_bool()) {
     CHECK(scan->streams == stream->as_bool(), "two opinions on streaming");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "codec/body_edit.h"
 #include "codec/json.h"
 
@@ -13,6 +15,8 @@ BodyScan scanned(std::string_view body) {
   EXPECT_TRUE(scan) << body << ": " << (scan ? "" : scan.error().message());
   return scan ? *scan : BodyScan{};
 }
+
+std::string model_of(std::string_view body) { return body_text(body, scanned(body).model_span); }
 
 std::string with_usage(std::string_view body) {
   const BodyScan scan = scanned(body);
@@ -27,7 +31,7 @@ TEST(BodyScan, FindsWhatRoutingNeeds) {
       R"("stream_options":{"include_usage":true},"max_tokens":16,"max_completion_tokens":32,"n":2,)"
       R"("user":"u1","cache_salt":"s","priority":-3,"temperature":0.10,"tools":[]} )";
   const BodyScan scan = scanned(body);
-  EXPECT_EQ(scan.model, "qwen");
+  EXPECT_EQ(body_text(body, scan.model_span), "qwen");
   EXPECT_TRUE(scan.streams);
   EXPECT_TRUE(scan.include_usage);
   EXPECT_EQ(scan.max_tokens, 16);
@@ -43,10 +47,11 @@ TEST(BodyScan, FindsWhatRoutingNeeds) {
 }
 
 TEST(BodyScan, LastOfARepeatedKeyWins) {
-  const BodyScan scan = scanned(R"({"model":"a","stream":true,"model":"b","stream":false})");
-  EXPECT_EQ(scan.model, "b");
+  constexpr std::string_view body = R"({"model":"a","stream":true,"model":"b","stream":false})";
+  const BodyScan scan = scanned(body);
+  EXPECT_EQ(body_text(body, scan.model_span), "b");
   EXPECT_FALSE(scan.streams);
-  EXPECT_EQ(scanned(R"({"model":"a","model":7})").model, "");
+  EXPECT_EQ(model_of(R"({"model":"a","model":7})"), "");
   EXPECT_FALSE(
       scanned(R"({"stream_options":{"include_usage":true},"stream_options":{}})").include_usage);
   EXPECT_FALSE(
@@ -54,21 +59,22 @@ TEST(BodyScan, LastOfARepeatedKeyWins) {
 }
 
 TEST(BodyScan, EscapedKeyIsTheKeyItSpells) {
-  EXPECT_EQ(scanned(R"({"\u006dodel":"b"})").model, "b");
-  EXPECT_EQ(scanned(R"({"model":"a","mode\u006C":"b"})").model, "b");
-  EXPECT_EQ(scanned(R"({"model\u0000":"b"})").model, "");
+  EXPECT_EQ(model_of(R"({"\u006dodel":"b"})"), "b");
+  EXPECT_EQ(model_of(R"({"model":"a","mode\u006C":"b"})"), "b");
+  EXPECT_EQ(model_of(R"({"model\u0000":"b"})"), "");
 }
 
 TEST(BodyScan, OnlyTheTopLevelCounts) {
-  const BodyScan scan =
-      scanned(R"({"metadata":{"model":"x","stream":true},"a":[{"model":"y"}],"model":"z"})");
-  EXPECT_EQ(scan.model, "z");
+  constexpr std::string_view body =
+      R"({"metadata":{"model":"x","stream":true},"a":[{"model":"y"}],"model":"z"})";
+  const BodyScan scan = scanned(body);
+  EXPECT_EQ(body_text(body, scan.model_span), "z");
   EXPECT_FALSE(scan.streams);
 }
 
 TEST(BodyScan, ModelIsDecodedAndHalfASurrogateIsNoName) {
-  EXPECT_EQ(scanned(R"({"model":"a\/b\u00e9\ud83d\ude00"})").model, "a/bé😀");
-  EXPECT_EQ(scanned(R"({"model":"a\ud83d"})").model, "");
+  EXPECT_EQ(model_of(R"({"model":"a\/b\u00e9\ud83d\ude00"})"), "a/bé😀");
+  EXPECT_EQ(model_of(R"({"model":"a\ud83d"})"), "");
 }
 
 TEST(BodyScan, ReadsScalarsAsLenientlyAsTheEngine) {
@@ -183,6 +189,25 @@ TEST(BodyEdits, ReplacesAndAddsTogetherKeepingEveryOtherByte) {
   BodyEdits none(scan);
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(spliced(body, none.splices()), body);
+}
+
+TEST(BodyEdits, UsageGoesTogetherWithOtherMembersThatAreAdded) {
+  for (const bool usage_first : {true, false}) {
+    for (const auto& [body, want] : std::map<std::string, std::string>{
+             {"{}", usage_first ? R"({"stream_options":{"include_usage":true},"a":1})"
+                                : R"({"a":1,"stream_options":{"include_usage":true}})"},
+             {R"({"x":0})", usage_first
+                                ? R"({"stream_options":{"include_usage":true},"a":1,"x":0})"
+                                : R"({"a":1,"stream_options":{"include_usage":true},"x":0})"},
+         }) {
+      const BodyScan scan = scanned(body);
+      BodyEdits edits(scan);
+      if (usage_first) edits.request_usage(body);
+      edits.set("a", {}, "1");
+      if (!usage_first) edits.request_usage(body);
+      EXPECT_EQ(spliced(body, edits.splices()), want);
+    }
+  }
 }
 
 TEST(BodyEdits, TwoMembersIntoAnEmptyObjectAreValid) {

@@ -20,7 +20,7 @@ base::Error protocol_error(std::string_view message) {
 }  // namespace
 
 rt::Task<base::Result<>> ClientConnection::send(std::span<iovec> pieces, base::TimePoint deadline) {
-  co_return co_await write_all(*stream_, pieces, deadline);
+  return write_all(*stream_, pieces, deadline);
 }
 
 rt::Task<base::Result<>> ClientConnection::read_any_head(AnswerTo request,

@@ -132,6 +132,10 @@ rt::Task<base::Result<>> Exchange::finish() {
 }
 
 // One connection: reads a request, has it handled, and again.
+//
+// None of its tasks is inlined: the frame of an inlined task is folded into the frame of the task
+// that awaits it, and then those of all tasks that may ever be awaited lie side by side, 10 KiB of
+// them, for as long as the connection is open.
 class HttpServer::Connection final : public rt::ListNode, private RequestMemory {
  public:
   Connection(HttpServer& server, ByteStream& stream, rt::Scope& parent)
@@ -159,7 +163,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
 
   // False: close the connection.
-  rt::Task<bool> serve_one() {
+  [[gnu::noinline]] rt::Task<bool> serve_one() {
     Read read = co_await read_head();
     if (read == Read::kDone) {
       std::optional<Refusal> refused = server_.handler_.check(head_);
@@ -167,7 +171,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
         co_await refuse(std::move(*refused), /*body_follows=*/head_.body != BodyKind::kNone);
         co_return refusal_kept_alive_;
       }
-      read = co_await read_body();
+      if (!body_has_come()) read = co_await read_body();
     }
     if (read != Read::kDone) {
       give_back();
@@ -178,7 +182,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     co_return go_on;
   }
 
-  rt::Task<bool> handle() {
+  [[gnu::noinline]] rt::Task<bool> handle() {
     ++server_.requests_active_;
     bool go_on = false;
     {
@@ -205,7 +209,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     give_back();
   }
 
-  rt::Task<Read> read_head() {
+  [[gnu::noinline]] rt::Task<Read> read_head() {
     if (in_.empty()) {
       const bool arrived = co_await wait_for_request();
       if (!arrived) co_return Read::kClose;
@@ -242,7 +246,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
 
   // Holds no memory while it waits.
-  rt::Task<bool> wait_for_request() {
+  [[gnu::noinline]] rt::Task<bool> wait_for_request() {
     if (server_.closing_idle_) co_return false;
     if (in_.capacity() > 0) in_.release();
     server_.idle_.push_back(*this);
@@ -255,13 +259,20 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     co_return io.kind == IoResult::Kind::kBytes || io.kind == IoResult::Kind::kWouldBlock;
   }
 
-  rt::Task<Read> read_body() {
+  // True if there is none, or it came together with its head and is taken.
+  bool body_has_come() {
     const size_t head_bytes = scanner_.head_bytes();
-    if (head_.body == BodyKind::kNone) {
-      body_view_ = {};
-      consumed_ = head_bytes;
-      co_return Read::kDone;
-    }
+    const bool counted = head_.body == BodyKind::kLength;
+    if (!counted && head_.body != BodyKind::kNone) return false;
+    const size_t length = counted ? head_.content_length : 0;
+    if (length > options().body_bytes_max.count || length > in_.size() - head_bytes) return false;
+    body_view_ = in_.data().substr(head_bytes, length);
+    consumed_ = head_bytes + length;
+    return true;
+  }
+
+  [[gnu::noinline]] rt::Task<Read> read_body() {
+    const size_t head_bytes = scanner_.head_bytes();
     if (head_.body == BodyKind::kLength && head_.content_length > options().body_bytes_max.count) {
       co_return co_await refuse_body(413, "request body too large");
     }
@@ -276,7 +287,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
 
   // Head and body lie side by side in the input buffer: small bodies are never copied.
-  rt::Task<Read> read_counted_body(size_t head_bytes) {
+  [[gnu::noinline]] rt::Task<Read> read_counted_body(size_t head_bytes) {
     const uint64_t length = head_.content_length;
     const size_t total = head_bytes + length;
     if (in_.size() < total) {
@@ -300,7 +311,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
 
   // The head stays at the front of the input buffer; decoded bytes go to a buffer of their own.
-  rt::Task<Read> read_chunked_body(size_t head_bytes) {
+  [[gnu::noinline]] rt::Task<Read> read_chunked_body(size_t head_bytes) {
     body_.clear();
     BodyDecoder decoder(BodyKind::kChunked, 0);
     size_t position = head_bytes;
@@ -337,7 +348,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     co_return Read::kDone;
   }
 
-  rt::Task<Read> read_more(Buffer& buffer, size_t bytes_max, uint64_t received) {
+  [[gnu::noinline]] rt::Task<Read> read_more(Buffer& buffer, size_t bytes_max, uint64_t received) {
     std::span<char> room = buffer.room(1);
     if (room.size() > bytes_max) room = room.first(bytes_max);
     const base::Result<size_t> n = co_await read_some(
@@ -377,7 +388,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     held_ = 0;
   }
 
-  rt::Task<Read> refuse_head(HeadError error) {
+  [[gnu::noinline]] rt::Task<Read> refuse_head(HeadError error) {
     head_.method = "GET";
     head_.fields.clear();
     head_.minor_version = 1;
@@ -385,13 +396,13 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     co_await refuse(server_.handler_.refusal(error.status, error.message), /*body_follows=*/true);
     co_return Read::kRefused;
   }
-  rt::Task<Read> refuse_body(int status, std::string_view message) {
+  [[gnu::noinline]] rt::Task<Read> refuse_body(int status, std::string_view message) {
     co_await refuse(server_.handler_.refusal(status, message), /*body_follows=*/true);
     co_return Read::kRefused;
   }
 
   // Without a body to come the connection lives on; else it is closed in order.
-  rt::Task<void> refuse(Refusal refusal, bool body_follows) {
+  [[gnu::noinline]] rt::Task<void> refuse(Refusal refusal, bool body_follows) {
     Exchange exchange(lent(), head_, {});
     if (body_follows) exchange.close_after();
     const base::Result<> sent = co_await exchange.respond(
@@ -404,7 +415,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     }
   }
 
-  rt::Task<void> linger() {
+  [[gnu::noinline]] rt::Task<void> linger() {
     stream_.shutdown_write();
     in_.clear();
     const base::TimePoint deadline = base::after(loop_.now(), kLingerTime);

@@ -70,10 +70,11 @@ void append_time(std::string& out, base::WallTime time) {
     const auto day = floor<days>(second);
     const year_month_day date(day);
     const hh_mm_ss<seconds> clock(second - day);
-    cached_text =
-        fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.", static_cast<int>(date.year()),
-                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                    clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+    cached_text.clear();
+    fmt::format_to(std::back_inserter(cached_text), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.",
+                   static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                   static_cast<unsigned>(date.day()), clock.hours().count(),
+                   clock.minutes().count(), clock.seconds().count());
     cached_second = second;
   }
   out += cached_text;

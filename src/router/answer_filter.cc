@@ -28,16 +28,16 @@ bool ends_event(std::string_view data) {
 
 iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
 
-// `"usage": {...}` at the end of a JSON answer, as an object of its own.
-std::string usage_object(std::string_view tail) {
+// The {...} of `"usage": {...}` at the end of a JSON answer.
+std::string_view usage_object(std::string_view tail) {
   const size_t key = tail.rfind(kUsage);
   if (key == std::string_view::npos) return {};
+  const size_t begin = tail.find_first_not_of(": \t\r\n", key + kUsage.size());
+  if (begin == std::string_view::npos || tail[begin] != '{') return {};
   size_t depth = 0;
-  for (size_t i = key + kUsage.size(); i < tail.size(); ++i) {
+  for (size_t i = begin; i < tail.size(); ++i) {
     if (tail[i] == '{') ++depth;
-    if (tail[i] == '}' && (depth == 0 || --depth == 0)) {
-      return fmt::format("{{{}}}", tail.substr(key, i + 1 - key));
-    }
+    if (tail[i] == '}' && --depth == 0) return tail.substr(begin, i + 1 - begin);
   }
   return {};
 }
@@ -73,7 +73,7 @@ bool AnswerFilter::passes_as_is(std::string_view bytes, const Decoded& decoded) 
   return !options_.cut_usage || !codec::mentions(bytes.substr(0, decoded.consumed), kNoChoices);
 }
 
-AnswerFilter::Taken AnswerFilter::take(std::string_view bytes, std::vector<iovec>& out) {
+AnswerFilter::Taken AnswerFilter::take(std::string_view bytes, Pieces& out) {
   const Decoded decoded = decode(bytes);
   if (passes_as_is(bytes, decoded)) {
     if (decoded.consumed > 0) out.push_back(piece(bytes.substr(0, decoded.consumed)));
@@ -88,11 +88,11 @@ AnswerFilter::Taken AnswerFilter::take(std::string_view bytes, std::vector<iovec
   if (decoded.status == DecoderStatus::kError) return {Status::kError, decoded.consumed};
   if (decoded.status != DecoderStatus::kEnd) return {Status::kMore, decoded.consumed};
   ended_ = true;
-  if (!options_.events) note_usage(usage_object(tail_));
+  if (!options_.events) note_usage_of_json();
   return {Status::kEnd, decoded.consumed};
 }
 
-void AnswerFilter::take_events(std::vector<iovec>& out) {
+void AnswerFilter::take_events(Pieces& out) {
   events_.clear();
   for (const std::string_view data : data_) {
     const std::string held(splitter_.pending());
@@ -109,7 +109,7 @@ void AnswerFilter::take_events(std::vector<iovec>& out) {
     });
     // An event too large to hold: from here on all passes in the pieces in which it comes.
     if (!holds)
-      events_ += splitting_ ? (held + std::string(data)).substr(split) : std::string(data);
+      events_.append(splitting_ ? (held + std::string(data)).substr(split) : std::string(data));
     splitting_ = holds;
   }
   if (events_.empty()) return;
@@ -117,7 +117,7 @@ void AnswerFilter::take_events(std::vector<iovec>& out) {
   emit_data(events_, out);
 }
 
-void AnswerFilter::take_data(std::vector<iovec>& out) {
+void AnswerFilter::take_data(Pieces& out) {
   if (data_.size() == 1) {
     emit_data(data_[0], out);
   } else if (!data_.empty()) {
@@ -130,7 +130,7 @@ void AnswerFilter::take_data(std::vector<iovec>& out) {
   }
 }
 
-void AnswerFilter::emit_data(std::string_view data, std::vector<iovec>& out) {
+void AnswerFilter::emit_data(std::string_view data, Pieces& out) {
   if (options_.client == Client::kPlain) {
     out.push_back(piece(data));
     return;
@@ -143,27 +143,28 @@ void AnswerFilter::emit_data(std::string_view data, std::vector<iovec>& out) {
   out.push_back(piece(kCrLf));
 }
 
-void AnswerFilter::emit_end(std::vector<iovec>& out) {
+void AnswerFilter::emit_end(Pieces& out) {
   if (options_.events && splitting_ && !splitter_.pending().empty()) {
     // The engine's last event had no blank line; the client gets it all the same. A chunk of its
     // own may already be in `out`, so sizes must not share memory.
-    tail_ = options_.client == Client::kPlain
-                ? std::string(splitter_.pending())
-                : fmt::format("{:x}\r\n{}\r\n", splitter_.pending().size(), splitter_.pending());
+    tail_.assign(
+        options_.client == Client::kPlain
+            ? std::string(splitter_.pending())
+            : fmt::format("{:x}\r\n{}\r\n", splitter_.pending().size(), splitter_.pending()));
     out.push_back(piece(tail_));
   }
   if (options_.client == Client::kChunked) out.push_back(piece(kLastChunk));
 }
 
-AnswerFilter::Status AnswerFilter::close(std::vector<iovec>& out) {
+AnswerFilter::Status AnswerFilter::close(Pieces& out) {
   if (!decoder_.may_end_by_close()) return Status::kError;
   if (!ended_) emit_end(out);
   ended_ = true;
-  if (!options_.events) note_usage(usage_object(tail_));
+  if (!options_.events) note_usage_of_json();
   return Status::kEnd;
 }
 
-void AnswerFilter::break_off(std::string_view error_json, std::vector<iovec>& out) {
+void AnswerFilter::break_off(std::string_view error_json, Pieces& out) {
   if (!done_) {
     // What was split off in parts may stand in the middle of an event.
     events_ = splitting_ ? "" : "\n\n";
@@ -173,19 +174,25 @@ void AnswerFilter::break_off(std::string_view error_json, std::vector<iovec>& ou
   if (options_.client == Client::kChunked) out.push_back(piece(kLastChunk));
 }
 
-// The last usage among whole events, or of one JSON object.
+// The last usage among whole events.
 void AnswerFilter::note_usage(std::string_view bytes) {
   const size_t key = bytes.rfind(kUsage);
   if (key == std::string_view::npos) return;
   if (bytes.substr(key + kUsage.size()).starts_with(":null")) return;
   std::string joined;
-  std::string_view json = bytes;
-  if (options_.events) {
-    const size_t before = bytes.rfind("\n\n", key);
-    const std::string_view event =
-        before == std::string_view::npos ? bytes : bytes.substr(before + 2);
-    json = codec::sse_data(event.substr(0, event.find("\n\n") + 2), joined);
-  }
+  const size_t before = bytes.rfind("\n\n", key);
+  const std::string_view event =
+      before == std::string_view::npos ? bytes : bytes.substr(before + 2);
+  const std::string_view json = codec::sse_data(event.substr(0, event.find("\n\n") + 2), joined);
+  const codec::ChunkScan scan = codec::scan_chunk(json);
+  if (scan.usage) usage_ = scan.usage;
+}
+
+void AnswerFilter::note_usage_of_json() {
+  const std::string_view object = usage_object(tail_);
+  if (object.empty()) return;
+  rt::PooledString json("{\"usage\":");
+  json.append(object).append("}");
   const codec::ChunkScan scan = codec::scan_chunk(json);
   if (scan.usage) usage_ = scan.usage;
 }

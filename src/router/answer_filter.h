@@ -18,12 +18,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "codec/sse.h"
 #include "net/http_body.h"
+#include "rt/pooled.h"
 
 namespace fairlead::router {
+
+// What is written to a peer, piece by piece.
+using Pieces = rt::PooledVector<iovec>;
 
 class AnswerFilter {
  public:
@@ -47,12 +50,12 @@ class AnswerFilter {
 
   // Appends to `out` what goes to the client: views of `bytes` and of this filter, valid until the
   // next call. Call with what was left and more until kEnd.
-  Taken take(std::string_view bytes, std::vector<iovec>& out);
+  Taken take(std::string_view bytes, Pieces& out);
   // The engine closed the connection: kEnd if that is how its answer ends, else kError.
-  Status close(std::vector<iovec>& out);
+  Status close(Pieces& out);
   // The engine broke off a stream of events that had begun: ends it with an error event and [DONE],
   // unless [DONE] had come already and the client has all there is.
-  void break_off(std::string_view error_json, std::vector<iovec>& out);
+  void break_off(std::string_view error_json, Pieces& out);
 
   // The last usage that the answer reported.
   const std::optional<codec::Usage>& usage() const { return usage_; }
@@ -72,23 +75,24 @@ class AnswerFilter {
   };
   Decoded decode(std::string_view bytes);
   bool passes_as_is(std::string_view bytes, const Decoded& decoded) const;
-  void take_events(std::vector<iovec>& out);
-  void take_data(std::vector<iovec>& out);
-  void emit_data(std::string_view data, std::vector<iovec>& out);
-  void emit_end(std::vector<iovec>& out);
+  void take_events(Pieces& out);
+  void take_data(Pieces& out);
+  void emit_data(std::string_view data, Pieces& out);
+  void emit_end(Pieces& out);
   void note_usage(std::string_view bytes);
   void keep_tail(std::string_view data);
+  void note_usage_of_json();
 
   Options options_;
   net::BodyDecoder decoder_;
   codec::SseSplitter splitter_;
   bool splitting_ = true;  // until an event is too large to hold
   bool ended_ = false;
-  bool done_ = false;                   // the client's last event is [DONE]
-  std::vector<std::string_view> data_;  // of the bytes being taken
-  std::string events_;
-  std::string chunk_size_;
-  std::string tail_;
+  bool done_ = false;                        // the client's last event is [DONE]
+  rt::PooledVector<std::string_view> data_;  // of the bytes being taken
+  rt::PooledString events_;
+  std::string chunk_size_;  // short enough to need no memory of its own
+  rt::PooledString tail_;
   std::optional<codec::Usage> usage_;
 };
 

@@ -47,7 +47,7 @@ Relayed run(const AnswerFilter::Options& options, std::string_view bytes,
             std::vector<size_t> splits = {}) {
   AnswerFilter filter(options);
   Relayed result;
-  std::vector<iovec> out;
+  Pieces out;
   size_t consumed = 0;
   splits.push_back(bytes.size());
   for (const size_t end : splits) {
@@ -162,7 +162,7 @@ TEST(AnswerFilter, ReadsTheUsageOfAJsonAnswerInAnyFraming) {
 
 TEST(AnswerFilter, AnAnswerUntilCloseGetsChunks) {
   AnswerFilter filter({.body = net::BodyKind::kUntilClose});
-  std::vector<iovec> out;
+  Pieces out;
   EXPECT_EQ(filter.take("hello", out).status, Status::kMore);
   std::string wire;
   for (const iovec& p : out) wire.append(static_cast<const char*>(p.iov_base), p.iov_len);
@@ -173,7 +173,7 @@ TEST(AnswerFilter, AnAnswerUntilCloseGetsChunks) {
 }
 
 TEST(AnswerFilter, ACloseElsewhereIsAnError) {
-  std::vector<iovec> out;
+  Pieces out;
   AnswerFilter counted({.body = net::BodyKind::kLength, .length = 5, .client = Client::kPlain});
   counted.take("hell", out);
   EXPECT_EQ(counted.close(out), Status::kError);
@@ -185,7 +185,7 @@ TEST(AnswerFilter, BreakingOffLeavesWholeEventsAnErrorAndDone) {
   for (size_t cut = 0; cut < wire.size() - 5; ++cut) {
     AnswerFilter filter(events(true));
     std::string got;
-    std::vector<iovec> out;
+    Pieces out;
     filter.take(std::string_view(wire).substr(0, cut), out);
     for (const iovec& p : out) got.append(static_cast<const char*>(p.iov_base), p.iov_len);
     out.clear();
@@ -208,10 +208,10 @@ TEST(AnswerFilter, BreakingOffBehindDoneAddsNothing) {
     for (size_t split = 0; split <= wire.size(); ++split) {
       AnswerFilter filter(events(true, client));
       std::string got;
-      const auto collect = [&got](const std::vector<iovec>& out) {
+      const auto collect = [&got](const Pieces& out) {
         for (const iovec& p : out) got.append(static_cast<const char*>(p.iov_base), p.iov_len);
       };
-      std::vector<iovec> out;
+      Pieces out;
       const auto taken = filter.take(std::string_view(wire).substr(0, split), out);
       collect(out);
       out.clear();

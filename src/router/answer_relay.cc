@@ -17,6 +17,8 @@ constexpr size_t kUnsentKeptBytes = 64 * 1024;
 
 iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
 
+base::Error client_gone() { return base::Error(ErrorCode::kCancelled, "the client is gone"); }
+
 }  // namespace
 
 rt::Task<AnswerRelay::End> AnswerRelay::run(rt::Scope& attempt, net::ClientConnection& connection) {
@@ -49,7 +51,7 @@ AnswerFilter::Options AnswerRelay::write_head(const net::ResponseHead& head) {
   options.client = chunks ? AnswerFilter::Client::kChunked : AnswerFilter::Client::kPlain;
   if (!counted && !chunks && head.body != net::BodyKind::kNone) exchange_.close_after();
 
-  head_.clear();
+  head_ = shard_.take_text();
   head_ += "HTTP/1.1 ";
   base::append_decimal(head_, static_cast<uint64_t>(head.status));
   head_.append(" ").append(net::reason_phrase(head.status)).append("\r\n");
@@ -72,8 +74,9 @@ AnswerFilter::Options AnswerRelay::write_head(const net::ResponseHead& head) {
   return options;
 }
 
-rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt, net::ClientConnection& connection,
-                                            AnswerFilter& filter) {
+[[gnu::noinline]] rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt,
+                                                              net::ClientConnection& connection,
+                                                              AnswerFilter& filter) {
   const RouterConfig& config = shard_.shared().config;
   net::Buffer& input = connection.input();
   // What came with the head and while the first event was awaited.
@@ -83,17 +86,20 @@ rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt, net::ClientConne
   if (status == AnswerFilter::Status::kMore && !input.empty()) {
     const AnswerFilter::Taken taken = filter.take(input.data(), pieces_);
     status = taken.status;
-    const bool sent = co_await send_to_client(attempt);
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
+    if (!try_send_to_client()) {
+      const bool sent = co_await send_rest_to_client(attempt);
+      if (!sent) co_return client_gone();
+    }
     input.consume(taken.consumed);
     if (status == AnswerFilter::Status::kMore) {
       leftover_.assign(input.data());
       input.clear();
     }
-  } else {
-    const bool sent = co_await send_to_client(attempt);
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
+  } else if (!try_send_to_client()) {
+    const bool sent = co_await send_rest_to_client(attempt);
+    if (!sent) co_return client_gone();
   }
+  shard_.give_back(std::move(head_));
   // A stream may last for an hour: it holds no buffers but what a slow client has not taken.
   if (status == AnswerFilter::Status::kMore) {
     input.release();
@@ -131,8 +137,10 @@ rt::Task<base::Result<>> AnswerRelay::carry(rt::Scope& attempt, net::ClientConne
         break;
       }
     }
-    const bool sent = co_await send_to_client(attempt);
-    if (!sent) co_return base::Error(ErrorCode::kCancelled, "the client is gone");
+    if (!try_send_to_client()) {
+      const bool sent = co_await send_rest_to_client(attempt);
+      if (!sent) co_return client_gone();
+    }
   }
   if (status == AnswerFilter::Status::kEnd) co_return base::Result<>();
   co_return base::Error(ErrorCode::kProtocol, "the engine's answer broke off");
@@ -147,24 +155,30 @@ void AnswerRelay::note_events(const AnswerFilter& filter) {
   request_.token_gap.observe_many(seconds / static_cast<double>(pieces), pieces);
 }
 
-// False when the client is gone or does not read. The pieces point into room that is shared, so
-// what the client does not take at once is copied before anything is waited for.
-rt::Task<bool> AnswerRelay::send_to_client(rt::Scope& attempt) {
+// True if the client took all. The pieces point into room that is shared, so the rest is copied
+// before anything is waited for.
+bool AnswerRelay::try_send_to_client() {
   size_t total = 0;
   for (const iovec& p : pieces_) total += p.iov_len;
-  if (total == 0) co_return true;
+  if (total == 0) return true;
   bytes_out_ += total;
   const net::IoResult io = exchange_.stream().try_write(pieces_);
   size_t taken = io.kind == net::IoResult::Kind::kBytes ? io.count : 0;
-  if (taken == total) co_return true;
+  if (taken == total) return true;
   client_failed_ = io.kind == net::IoResult::Kind::kReset;
-  if (client_failed_) co_return false;
+  if (client_failed_) return false;
   unsent_.clear();
   for (const iovec& p : pieces_) {
     const size_t skip = std::min(taken, p.iov_len);
     taken -= skip;
     unsent_.append(static_cast<const char*>(p.iov_base) + skip, p.iov_len - skip);
   }
+  return false;
+}
+
+// False when the client is gone or does not read.
+[[gnu::noinline]] rt::Task<bool> AnswerRelay::send_rest_to_client(rt::Scope& attempt) {
+  if (client_failed_) co_return false;
   // The engine's silence does not count while the client is what we wait for.
   attempt.set_deadline(base::kNever);
   const base::Result<> written =
@@ -176,7 +190,8 @@ rt::Task<bool> AnswerRelay::send_to_client(rt::Scope& attempt) {
 
 // A begun stream of events ends with an error event; anything else is cut off by the server, so
 // that it does not look complete.
-rt::Task<void> AnswerRelay::break_off(AnswerFilter& filter, const base::Error& error) {
+[[gnu::noinline]] rt::Task<void> AnswerRelay::break_off(AnswerFilter& filter,
+                                                        const base::Error& error) {
   if (!filter.options().events) co_return;
   std::string json;
   protocol::append_error(

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "net/http_client.h"
 #include "net/http_server.h"
@@ -45,16 +44,17 @@ class AnswerRelay {
   rt::Task<base::Result<>> carry(rt::Scope& attempt, net::ClientConnection& connection,
                                  AnswerFilter& filter);
   void note_events(const AnswerFilter& filter);
-  rt::Task<bool> send_to_client(rt::Scope& attempt);
+  bool try_send_to_client();
+  rt::Task<bool> send_rest_to_client(rt::Scope& attempt);
   rt::Task<void> break_off(AnswerFilter& filter, const base::Error& error);
 
   Shard& shard_;
   net::Exchange& exchange_;
   Request request_;
   std::string head_;
-  std::vector<iovec> pieces_;  // being sent
+  Pieces pieces_;              // being sent
   std::string unsent_;         // of a client that does not keep up
-  std::string leftover_;       // read from the engine and not consumed
+  rt::PooledString leftover_;  // read from the engine and not consumed
   bool client_failed_ = false;
   uint64_t bytes_out_ = 0;
   base::TimePoint last_event_{};

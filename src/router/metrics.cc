@@ -75,8 +75,9 @@ ShardMetrics::ShardMetrics(RouterMetrics& families, size_t shard)
       shard_(shard) {}
 
 ShardMetrics::Model& ShardMetrics::model(std::string_view name) {
+  if (last_model_ != nullptr && last_model_->name == name) return *last_model_;
   auto found = models_.find(name);
-  if (found != models_.end()) return found->second;
+  if (found != models_.end()) return *(last_model_ = &found->second);
   if (models_.size() >= kModelsMax && name != kOtherModels && name != kUnknownModel) {
     return model(kOtherModels);
   }
@@ -158,11 +159,10 @@ void ShardMetrics::count_plugin(Model& model, pick::PluginKind kind, std::string
 }
 
 obs::Counter& ShardMetrics::named(Named& counters, obs::Family& family, std::string_view label) {
-  auto found = counters.find(label);
-  if (found == counters.end()) {
-    found = counters.emplace(std::string(label), family.counter(shard_, {label})).first;
+  for (auto& [known, counter] : counters) {
+    if (known == label) return counter;
   }
-  return found->second;
+  return counters.emplace_back(label, family.counter(shard_, {label})).second;
 }
 
 }  // namespace fairlead::router

@@ -135,13 +135,15 @@ class ShardMetrics {
   obs::Counter upstream_connects;
 
  private:
-  using Named = std::map<std::string, obs::Counter, std::less<>>;
+  // By label; few, and all of them literals.
+  using Named = std::vector<std::pair<std::string_view, obs::Counter>>;
   obs::Counter& named(Named& counters, obs::Family& family, std::string_view label);
   Model::End& end_of(Model& model, const RequestEnd& end);
 
   RouterMetrics& families_;
   size_t shard_;
   std::map<std::string, Model, std::less<>> models_;
+  Model* last_model_ = nullptr;  // that was asked for: the next request often names it too
   Named picks_;
   Named retries_;
   Named cancels_;

@@ -21,6 +21,7 @@ constexpr auto kModelWait = std::chrono::seconds(5);
 constexpr size_t kRequestIdBytesMax = 128;
 // About four bytes of JSON text a token: good enough for load, engines report the truth.
 constexpr size_t kBytesPerToken = 4;
+constexpr size_t kPiecesMax = 4;  // of a usual request: its head, and its body around one edit
 
 std::string_view kind_name(FailureKind kind) {
   switch (kind) {
@@ -63,12 +64,14 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
       bytes_in_(exchange.body().size()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
-  request_id_ = usable_request_id(id) ? std::string(id) : shard_.new_request_id();
+  request_id_ = usable_request_id(id) ? rt::PooledString(id) : shard_.new_request_id();
   explains_ = shard_.shared().config.allow_explain && head.value("x-fairlead-explain") == "1";
 }
 
 Proxy::~Proxy() { CHECK(!reservation_ || !reservation_->open, "every reservation is ended"); }
 
+// Tasks are not inlined: an inlined task's frame is part of its awaiter's for as long as that
+// lives, and most of these end long before their request does.
 rt::Task<void> Proxy::run() {
   const Counted in_flight(shard_.metrics().in_flight);
   const Counted active(shard_.metrics().active_of_kthena);
@@ -88,14 +91,15 @@ rt::Task<void> Proxy::run() {
 
 // ---- before the first attempt -------------------------------------------------------------------
 
-rt::Task<Proxy::Progress> Proxy::understand() {
+[[gnu::noinline]] rt::Task<Proxy::Progress> Proxy::understand() {
   std::optional<protocol::ApiError> refused = read_body();
   if (refused) {
     error_type_ = "request_parsing";
     co_await answer_error(std::move(*refused), std::nullopt);
     co_return Progress::kStop;
   }
-  query_.model = co_await find_model();
+  query_.model = known_model();
+  if (query_.model == nullptr) query_.model = co_await find_model();
   const rt::Scope& scope = co_await rt::current_scope();
   if (scope.cancelled()) co_return Progress::kStop;
   if (query_.model == nullptr) {
@@ -115,8 +119,9 @@ std::optional<protocol::ApiError> Proxy::read_body() {
   } else {
     base::Result<codec::BodyScan> scan = codec::scan_body(body);
     if (!scan) return protocol::http_error(scan.error().wrap("The request body is not valid JSON"));
-    scan_ = std::move(*scan);
-    model_name_ = scan_.model;
+    scan_ = *scan;
+    std::string decoded;
+    model_name_ = codec::body_text(body, scan_.model_span, decoded);
   }
   if (model_name_.empty()) {
     protocol::ApiError error = protocol::http_error(base::invalid_argument(
@@ -127,12 +132,16 @@ std::optional<protocol::ApiError> Proxy::read_body() {
   return std::nullopt;
 }
 
+const pick::Model* Proxy::known_model() {
+  snapshot_ = shard_.snapshot();
+  return snapshot_->table.find(model_name_);
+}
+
 // Waits for back ends that have not said yet what they serve.
-rt::Task<const pick::Model*> Proxy::find_model() {
+[[gnu::noinline]] rt::Task<const pick::Model*> Proxy::find_model() {
   const base::TimePoint deadline = base::after(loop().now(), kModelWait);
   for (;;) {
-    snapshot_ = shard_.snapshot();
-    const pick::Model* model = snapshot_->table.find(model_name_);
+    const pick::Model* model = known_model();
     if (model != nullptr || snapshot_->settled) co_return model;
     const rt::WaitStatus status = co_await shard_.snapshot_changed().wait(deadline);
     if (status != rt::WaitStatus::kReady) co_return nullptr;
@@ -163,15 +172,13 @@ void Proxy::build_body() {
   }
   if (!shard_.shared().config.ask_usage || !scan_.streams || scan_.include_usage) return;
   if (!endpoint_.has_usage_option) return;
-  codec::BodyEdits edits(scan_);
-  edits.request_usage(body_);
-  splices_ = edits.splices();
-  cut_usage_ = !splices_.empty();
+  edits_.request_usage(body_);
+  cut_usage_ = !edits_.empty();
 }
 
 // ---- attempts -----------------------------------------------------------------------------------
 
-rt::Task<void> Proxy::attempt_until_answered() {
+[[gnu::noinline]] rt::Task<void> Proxy::attempt_until_answered() {
   std::optional<Failure> last;
   for (;;) {
     if (!pick_replica()) {
@@ -225,8 +232,7 @@ rt::Task<void> Proxy::attempt_until_answered() {
 
 bool Proxy::pick_replica() {
   // Replicas come and go while a request is tried again.
-  snapshot_ = shard_.snapshot();
-  query_.model = snapshot_->table.find(model_name_);
+  query_.model = known_model();
   if (query_.model == nullptr) return false;
   // The loop's time stands still within a turn.
   const base::Clock& clock = loop().clock();
@@ -236,7 +242,7 @@ bool Proxy::pick_replica() {
   if (!reservation_) return false;
   ++attempts_;
   if (attempts_ == 1) picked_ = loop().now();
-  backend_ = snapshot_->by_slot[reservation_->slot()];
+  backend_ = shard_.backend(reservation_->slot());
   if (trace_.recorded()) {
     trace_.picked({.start = began,
                    .end = clock.now(),
@@ -275,7 +281,7 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
   return {.kind = kind, .cancelled = scope.reason(), .error = std::move(error)};
 }
 
-rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
+[[gnu::noinline]] rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   const RouterConfig& config = shard_.shared().config;
   const Counted upstream(model_->active_upstream);
   upstream_status_ = 0;
@@ -305,6 +311,8 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   // Nothing is picked any more, and a long stream must not hold on to back ends that went since.
   query_.model = nullptr;
   snapshot_.reset();
+  shard_.give_back(std::move(head_out_));
+  pieces_ = Pieces();
   status_ = connection->response().status;
   AnswerRelay relay(shard_, exchange_,
                     {.request_id = request_id_,
@@ -330,9 +338,8 @@ rt::Task<Proxy::AttemptResult> Proxy::attempt(Connect connect) {
   co_return std::nullopt;
 }
 
-rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
-                                                    net::ClientConnection& connection,
-                                                    bool reused) {
+[[gnu::noinline]] rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(
+    rt::Scope& scope, net::ClientConnection& connection, bool reused) {
   scope.set_deadline(
       std::min(end_, base::after(loop().now(), shard_.shared().config.first_byte_timeout)));
   collect_request();
@@ -371,7 +378,8 @@ rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(rt::Scope& scope,
 
 // Until there is something to relay: of events a whole one, since an error as first event is a
 // failure.
-rt::Task<base::Result<>> Proxy::wait_for_first_byte(net::ClientConnection& connection) {
+[[gnu::noinline]] rt::Task<base::Result<>> Proxy::wait_for_first_byte(
+    net::ClientConnection& connection) {
   const net::ResponseHead& head = connection.response();
   const bool events = head.value("content-type").starts_with("text/event-stream");
   first_event_ = FirstEvent::kGood;
@@ -383,7 +391,7 @@ rt::Task<base::Result<>> Proxy::wait_for_first_byte(net::ClientConnection& conne
   for (;;) {
     // Decoded afresh each time: a first event comes in one piece, or is short.
     net::BodyDecoder decoder(head.body, head.content_length);
-    std::string event;
+    rt::PooledString event;
     std::string_view rest = connection.input().data();
     net::BodyDecoder::Step step;
     bool any = false;
@@ -420,6 +428,7 @@ void Proxy::build_head() {
   const net::RequestHead& head = exchange_.request();
   std::string_view target = head.target;
   target.remove_prefix(static_cast<size_t>(head.path.data() - target.data()));
+  if (head_out_.empty()) head_out_ = shard_.take_text();
   head_out_.clear();
   head_out_.append(head.method)
       .append(" ")
@@ -437,7 +446,8 @@ void Proxy::build_head() {
   head_out_.append("X-Request-Id: ").append(request_id_).append("\r\n");
   head_out_ += "Content-Length: ";
   uint64_t length = body_.size();
-  for (const codec::Splice& splice : splices_) length += splice.insert.size() - splice.remove;
+  for (const codec::Splice& splice : edits_.splices())
+    length += splice.insert.size() - splice.remove;
   base::append_decimal(head_out_, length);
   head_out_ += "\r\n\r\n";
 }
@@ -445,9 +455,10 @@ void Proxy::build_head() {
 // Head and body, with what is spliced in between the parts of the body that stay.
 void Proxy::collect_request() {
   build_head();
+  pieces_.reserve(kPiecesMax);
   pieces_.assign(1, piece(head_out_));
   size_t from = 0;
-  for (const codec::Splice& splice : splices_) {
+  for (const codec::Splice& splice : edits_.splices()) {
     pieces_.push_back(piece(body_.substr(from, splice.offset - from)));
     pieces_.push_back(piece(splice.insert));
     from = splice.offset + splice.remove;
@@ -458,8 +469,8 @@ void Proxy::collect_request() {
 // ---- where there is no answer to relay
 // -----------------------------------------------------------
 
-rt::Task<void> Proxy::answer_error(protocol::ApiError error,
-                                   std::optional<std::chrono::seconds> retry_after) {
+[[gnu::noinline]] rt::Task<void> Proxy::answer_error(
+    protocol::ApiError error, std::optional<std::chrono::seconds> retry_after) {
   status_ = error.status;
   outcome_ = "refused";
   if (error_type_.empty()) error_type_ = "request_failed";
@@ -473,7 +484,7 @@ rt::Task<void> Proxy::answer_error(protocol::ApiError error,
   static_cast<void>(co_await exchange_.respond({error.status, "application/json", fields}, body));
 }
 
-rt::Task<void> Proxy::answer_failure(const Failure& failure) {
+[[gnu::noinline]] rt::Task<void> Proxy::answer_failure(const Failure& failure) {
   const bool late = failure.cancelled == rt::CancelReason::kDeadline ||
                     failure.error.code() == ErrorCode::kDeadlineExceeded;
   const bool unreachable =

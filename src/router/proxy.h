@@ -48,6 +48,7 @@ class Proxy {
   // Before the first attempt.
   rt::Task<Progress> understand();
   std::optional<protocol::ApiError> read_body();
+  const pick::Model* known_model();
   rt::Task<const pick::Model*> find_model();
   void hash_prompt();
   void build_body();
@@ -85,12 +86,12 @@ class Proxy {
   base::WallTime began_wall_;
   base::TimePoint end_;  // for the request altogether
 
-  std::string request_id_;
+  rt::PooledString request_id_;
   RequestTrace trace_;
   codec::BodyScan scan_;
-  std::string model_name_;
-  std::string_view body_;               // as the client sent it
-  std::vector<codec::Splice> splices_;  // what engines get instead
+  rt::PooledString model_name_;
+  std::string_view body_;          // as the client sent it
+  codec::BodyEdits edits_{scan_};  // what engines get instead
   bool cut_usage_ = false;
   bool explains_ = false;
   std::string explanation_;
@@ -104,8 +105,8 @@ class Proxy {
   uint32_t attempts_ = 0;
   FirstEvent first_event_ = FirstEvent::kGood;  // of the attempt under way
 
-  std::string head_out_;       // to the engine
-  std::vector<iovec> pieces_;  // being sent to the engine
+  std::string head_out_;  // to the engine
+  Pieces pieces_;         // being sent to the engine
 
   int status_ = 0;
   std::string_view outcome_ = "ok";

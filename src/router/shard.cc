@@ -36,6 +36,15 @@ net::Refusal refuse(int status, std::string message, std::string type, std::stri
   return refusal;
 }
 
+// The same object with a count of its own, which only this shard's thread touches.
+template <class T>
+std::shared_ptr<const T> counted_here(std::shared_ptr<const T> shared) {
+  if (shared == nullptr) return nullptr;
+  auto own = std::make_shared<std::shared_ptr<const T>>(std::move(shared));
+  const T* object = own->get();
+  return std::shared_ptr<const T>(std::move(own), object);
+}
+
 }  // namespace
 
 Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t seed)
@@ -51,12 +60,16 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       retry_budget_({.floor_per_second = 10.0 / std::max(1U, shared.config.loops)}),
       traffic_(shared.columns.slots()),
       snapshot_(std::make_shared<const Snapshot>(std::span<const pick::Table::Replica>())),
+      backends_(shared.columns.slots()),
       pools_(shared.columns.slots()),
-      waiting_(new rt::List<Waiting>[shared.columns.slots()]),
+      waiting_(shared.columns.slots()),
       read_room_(new char[kReadRoomBytes]),
       server_(network, *this, server_options(shared)) {}
 
 rt::Task<void> Shard::run() {
+  // What each pick writes comes from this thread's memory, away from that of other shards.
+  chooser_.use(*policy_);
+  hasher_ = cache_index::PrefixHasher(policy_->hashing());
   rt::Scope& scope = co_await rt::current_scope();
   rt::TaskGroup background(scope);
   background.spawn(tick());
@@ -213,13 +226,13 @@ rt::Task<void> Shard::answer_models(net::Exchange& exchange) {
 
 void Shard::install(std::shared_ptr<const Snapshot> snapshot) {
   loop().post([this, snapshot = std::move(snapshot)]() mutable {
-    snapshot_ = std::move(snapshot);
+    snapshot_ = counted_here(std::move(snapshot));
     for (size_t slot = 0; slot < pools_.size(); ++slot) {
+      const bool exists = slot < snapshot_->by_slot.size();
+      const auto& backend = exists ? snapshot_->by_slot[slot] : nullptr;
+      if (backends_[slot] != backend) backends_[slot] = counted_here(backend);
       Pool& pool = pools_[slot];
-      if (pool.backend != nullptr &&
-          (slot >= snapshot_->by_slot.size() || snapshot_->by_slot[slot] != pool.backend)) {
-        pool = {};
-      }
+      if (pool.backend != nullptr && pool.backend != backend) pool = {};
     }
     snapshot_changed_.notify_all();
   });
@@ -257,11 +270,29 @@ void Shard::give_back(const Backend& backend, std::unique_ptr<net::ClientConnect
   if (pool.backend.get() == &backend) pool.connections->give_back(std::move(connection));
 }
 
-std::string Shard::new_request_id() {
-  std::string id;
-  id.reserve(32);
-  base::append_hex16(id, random_.next());
-  base::append_hex16(id, random_.next());
+std::string Shard::take_text() {
+  std::string text;
+  if (texts_.empty()) {
+    text.reserve(kTextBytes);
+  } else {
+    text = std::move(texts_.back());
+    texts_.pop_back();
+    text.clear();
+  }
+  return text;
+}
+
+void Shard::give_back(std::string text) {
+  if (text.capacity() < kTextBytes || text.capacity() > kTextBytesMax) return;
+  if (texts_.size() < kTextsMax) texts_.push_back(std::move(text));
+}
+
+rt::PooledString Shard::new_request_id() {
+  std::string text = take_text();
+  base::append_hex16(text, random_.next());
+  base::append_hex16(text, random_.next());
+  rt::PooledString id(text);
+  give_back(std::move(text));
   return id;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/random.h"
 #include "cache_index/prefix_hasher.h"
 #include "net/http_client.h"
@@ -19,6 +20,7 @@
 #include "router/metrics.h"
 #include "router/pick_timer.h"
 #include "router/retry_budget.h"
+#include "rt/pooled.h"
 
 namespace fairlead::router {
 
@@ -46,7 +48,7 @@ struct Waiting : rt::ListNode {
   rt::Scope& scope;
 };
 
-class Shard final : public net::Handler, public ShardControl {
+class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardControl {
  public:
   Shard(net::Network& network, SharedState& shared, size_t index, uint64_t seed);
 
@@ -86,7 +88,11 @@ class Shard final : public net::Handler, public ShardControl {
   cache_index::PrefixHasher& hasher() { return hasher_; }
   RetryBudget& retry_budget() { return retry_budget_; }
   Traffic& own_traffic() { return traffic_; }
+  // Counted by this shard alone, as are the back ends: a count that all shards write for each
+  // request would cost each of them a cache miss.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+  // The back end at a slot of the snapshot; nullptr where there is none.
+  const std::shared_ptr<const Backend>& backend(pick::Slot slot) const { return backends_[slot]; }
   rt::WaitList& snapshot_changed() { return snapshot_changed_; }
   net::Network& network() { return network_; }
   // An idle connection to the replica, or nullptr; and one to be used again.
@@ -96,10 +102,16 @@ class Shard final : public net::Handler, public ShardControl {
   rt::List<Waiting>& waiting(pick::Slot slot) { return waiting_[slot]; }
   // Room to read into between two suspensions.
   std::span<char> read_room() { return {read_room_.get(), kReadRoomBytes}; }
-  std::string new_request_id();
+  rt::PooledString new_request_id();
+  // An empty string with room for a head, to be given back: heads then need no memory of their own.
+  std::string take_text();
+  void give_back(std::string text);
 
  private:
   static constexpr size_t kReadRoomBytes = 64 * 1024;
+  static constexpr size_t kTextBytes = 512;
+  static constexpr size_t kTextBytesMax = 8 * 1024;
+  static constexpr size_t kTextsMax = 64;
   struct Pool {
     std::shared_ptr<const Backend> backend;
     std::unique_ptr<net::ConnectionPool> connections;
@@ -124,10 +136,12 @@ class Shard final : public net::Handler, public ShardControl {
   RetryBudget retry_budget_;
   Traffic traffic_;
   std::shared_ptr<const Snapshot> snapshot_;
+  std::vector<std::shared_ptr<const Backend>> backends_;  // by slot
   rt::WaitList snapshot_changed_;
-  std::vector<Pool> pools_;  // by slot
-  std::unique_ptr<rt::List<Waiting>[]> waiting_;
+  std::vector<Pool> pools_;                     // by slot
+  base::LineArray<rt::List<Waiting>> waiting_;  // by slot
   std::unique_ptr<char[]> read_room_;
+  std::vector<std::string> texts_;
   net::HttpServer server_;
   base::TimePoint drain_deadline_ = base::kNever;
   rt::WaitList drain_started_;
