@@ -98,12 +98,8 @@ base::WallTime end_of(const X509* certificate) {
   return base::WallTime(std::chrono::seconds(timegm(&utc)));
 }
 
-struct Loaded {
-  TlsContext context;
-  base::WallTime expires;
-};
-
-base::Result<Loaded> load(const Certificate& certificate) {
+// Makes `context` show `certificate`; when it ends.
+base::Result<base::WallTime> use_certificate(SSL_CTX* context, const Certificate& certificate) {
   base::Result<std::vector<X509Ptr>> read = read_certificates(certificate.chain_pem);
   if (!read) return read.error().wrap("the certificate");
   std::vector<X509Ptr>& certificates = *read;
@@ -122,14 +118,12 @@ base::Result<Loaded> load(const Certificate& certificate) {
   for (size_t i = 1; i < certificates.size(); ++i) {
     sk_X509_push(chain.get(), certificates[i].release());
   }
-  TlsContext context = new_context(TLS_server_method());
-  SSL_CTX_set_alpn_select_cb(context.get(), select_protocol, nullptr);
-  if (SSL_CTX_use_cert_and_key(context.get(), leaf.get(), key.get(), chain.get(), 1) != 1 ||
-      SSL_CTX_check_private_key(context.get()) != 1) {
+  if (SSL_CTX_use_cert_and_key(context, leaf.get(), key.get(), chain.get(), 1) != 1 ||
+      SSL_CTX_check_private_key(context) != 1) {
     return base::invalid_argument(
         fmt::format("certificate and key do not go together: {}", take_reason()));
   }
-  return Loaded{std::move(context), end_of(leaf.get())};
+  return end_of(leaf.get());
 }
 
 }  // namespace
@@ -144,11 +138,13 @@ base::Result<std::unique_ptr<TlsServer>> TlsServer::make(const Certificate& cert
 }
 
 base::Result<> TlsServer::replace(const Certificate& certificate) {
-  base::Result<Loaded> loaded = load(certificate);
-  if (!loaded) return loaded.error();
+  TlsContext context = new_context(TLS_server_method());
+  SSL_CTX_set_alpn_select_cb(context.get(), select_protocol, nullptr);
+  const base::Result<base::WallTime> expires = use_certificate(context.get(), certificate);
+  if (!expires) return expires.error();
   const std::lock_guard lock(mutex_);
-  context_ = std::move(loaded->context);
-  expires_ = loaded->expires;
+  context_ = std::move(context);
+  expires_ = *expires;
   return {};
 }
 
@@ -165,20 +161,25 @@ ssl_st* TlsServer::new_session() const {
   return session;
 }
 
-base::Result<std::unique_ptr<TlsClient>> TlsClient::make(std::string_view ca_pem) {
+base::Result<std::unique_ptr<TlsClient>> TlsClient::make(const TlsClientOptions& options) {
   std::unique_ptr<TlsClient> client(new TlsClient);
   client->context_ = new_context(TLS_client_method());
   SSL_CTX* context = client->context_.get();
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  const bool verify = options.verification == PeerVerification::kRequired;
+  SSL_CTX_set_verify(context, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   CHECK(SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(kProtocol.data()),
                                 static_cast<unsigned int>(kProtocol.size())) == 0,
         "a protocol's name fits");
-  if (ca_pem.empty()) {
+  if (options.certificate) {
+    const base::Result<base::WallTime> used = use_certificate(context, *options.certificate);
+    if (!used) return used.error();
+  }
+  if (options.ca_pem.empty()) {
     SSL_CTX_set_default_verify_paths(context);
     ERR_clear_error();
     return client;
   }
-  base::Result<std::vector<X509Ptr>> authorities = read_certificates(ca_pem);
+  base::Result<std::vector<X509Ptr>> authorities = read_certificates(options.ca_pem);
   if (!authorities) return authorities.error();
   for (const X509Ptr& authority : *authorities) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());

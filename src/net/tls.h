@@ -14,13 +14,14 @@
 // be under way; other bytes fail the stream.
 //
 // TlsServer and TlsClient are shared by all loops and outlive their streams; what they make belongs
-// to one loop. Clients' certificates are not asked for.
+// to one loop. A server asks no client for a certificate.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -70,10 +71,24 @@ class TlsServer {
   std::atomic<uint64_t> failed_{0};
 };
 
+enum class PeerVerification : uint8_t {
+  kRequired,
+  kNone,  // any certificate will do: whoever is on the way may read and change all
+};
+
+struct TlsClientOptions {
+  std::string ca_pem{};                      // empty: the system's CAs
+  std::optional<Certificate> certificate{};  // shown to servers that ask for one
+  PeerVerification verification = PeerVerification::kRequired;
+};
+
 class TlsClient {
  public:
+  static base::Result<std::unique_ptr<TlsClient>> make(const TlsClientOptions& options);
   // Trusts the CAs of `ca_pem`, or the system's if it is empty.
-  static base::Result<std::unique_ptr<TlsClient>> make(std::string_view ca_pem);
+  static base::Result<std::unique_ptr<TlsClient>> make(std::string_view ca_pem) {
+    return make(TlsClientOptions{.ca_pem = std::string(ca_pem)});
+  }
 
  private:
   friend class TlsStream;

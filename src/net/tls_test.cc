@@ -334,6 +334,14 @@ TEST_F(TlsTest, TheSystemsAuthoritiesDoNotKnowTheTestOne) {
   EXPECT_FALSE(connect());
 }
 
+TEST_F(TlsTest, WithoutVerificationAnyCertificateWillDo) {
+  start();
+  client = *TlsClient::make(TlsClientOptions{.verification = PeerVerification::kNone});
+  auto stream = connect(address, "someone-else.example");
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(echoed(**stream, "x"), "x");
+}
+
 TEST_F(TlsTest, ReplacesTheCertificateUnderRunningConnections) {
   start();
   auto before = connect();
@@ -363,6 +371,9 @@ TEST_F(TlsTest, ABadCertificateChangesNothing) {
     EXPECT_TRUE(replaced.error().describe().starts_with(why)) << replaced.error().describe();
     EXPECT_TRUE(connect());
     EXPECT_FALSE(TlsServer::make(wrong));
+    const auto shown = TlsClient::make(TlsClientOptions{.certificate = wrong});
+    ASSERT_FALSE(shown) << why;
+    EXPECT_TRUE(shown.error().describe().starts_with(why)) << shown.error().describe();
   }
   EXPECT_FALSE(TlsClient::make("nonsense"));
 }
