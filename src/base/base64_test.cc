@@ -25,6 +25,26 @@ TEST(Base64, EncodesTheVectorsOfRfc4648) {
 
 TEST(Base64, EncodesEveryBit) { EXPECT_EQ(encoded("\xff\xef\xbe"), "/+++"); }
 
+TEST(Base64, DecodesWhatItEncodes) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    const Result<std::string> decoded = decode_base64(encoded(text));
+    ASSERT_TRUE(decoded) << i;
+    EXPECT_EQ(*decoded, text);
+    text.push_back(static_cast<char>(i * 7));
+  }
+}
+
+TEST(Base64, DecodesOverLinesAndRefusesTheRest) {
+  const Result<std::string> decoded = decode_base64(" Zm9v\r\nYmE=\n");
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, "fooba");
+  for (const char* bad :
+       {"Z", "Zg", "Zg=", "Zg===", "Zm9v=", "Zm9v====", "=", "Zm=v", "Zm-v", "Zg==Zg=="}) {
+    EXPECT_FALSE(decode_base64(bad)) << bad;
+  }
+}
+
 TEST(Base64, Appends) {
   std::string out = "x";
   append_base64(out, {});

@@ -24,6 +24,10 @@ std::string_view to_string(ErrorCode code) {
       return "not_found";
     case ErrorCode::kConflict:
       return "conflict";
+    case ErrorCode::kAlreadyExists:
+      return "already_exists";
+    case ErrorCode::kExpired:
+      return "expired";
     case ErrorCode::kResourceExhausted:
       return "resource_exhausted";
     case ErrorCode::kUnavailable:

@@ -29,6 +29,8 @@ enum class ErrorCode : uint8_t {
   kPermissionDenied,   // these credentials will not do
   kNotFound,           // the named thing does not exist
   kConflict,           // read again, then retry
+  kAlreadyExists,      // the name is taken: look at what has it
+  kExpired,            // what it was to go on from is gone: begin from the current state
   kResourceExhausted,  // the caller's own limit: wait, see retry_after()
   kUnavailable,        // another replica, or later, may serve it
   kDeadlineExceeded,   // out of time

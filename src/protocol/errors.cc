@@ -44,7 +44,10 @@ HttpStatus http_status(base::ErrorCode code) {
     case ErrorCode::kNotFound:
       return {404, "invalid_request_error"};
     case ErrorCode::kConflict:
+    case ErrorCode::kAlreadyExists:
       return {409, "conflict_error"};
+    case ErrorCode::kExpired:
+      return {410, "invalid_request_error"};
     case ErrorCode::kResourceExhausted:
       return {429, "rate_limit_error"};
     case ErrorCode::kUnavailable:

@@ -21,6 +21,8 @@ std::string_view to_string(CancelReason reason) {
       return "sibling";
     case CancelReason::kReplicaDown:
       return "replica_down";
+    case CancelReason::kLostLease:
+      return "lost_lease";
   }
   return "none";
 }

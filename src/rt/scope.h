@@ -31,6 +31,7 @@ enum class CancelReason : uint8_t {
   kShutdown,     // the process drains
   kSibling,      // a task of the same group failed, or its result is no longer needed
   kReplicaDown,  // the other end is known to be dead or silent
+  kLostLease,    // another process may lead now
 };
 
 std::string_view to_string(CancelReason reason);
