@@ -217,6 +217,17 @@ TEST(EngineControl, FreezesItsMetrics) {
   EXPECT_EQ(engine.metric("vllm:generation_tokens_total"), 20);
 }
 
+TEST(EngineControl, LiesAboutItsLoad) {
+  TestEngine engine("--sim-claim-running 7");
+  EXPECT_EQ(engine.metric("vllm:num_requests_running"), 7);
+  engine.post("/sim/faults", R"({"claim_running":0})");
+  EXPECT_EQ(engine.metric("vllm:num_requests_running"), 0);
+  engine.post("/sim/faults", R"({"claim_running":900})");
+  EXPECT_EQ(engine.metric("vllm:num_requests_running"), 900);
+  engine.post("/sim/faults", R"({"claim_running":-1})");
+  EXPECT_EQ(engine.metric("vllm:num_requests_running"), 0);
+}
+
 TEST(EngineControl, RefusesAWrongFaultAndShowsWhatIsSet) {
   TestEngine engine("");
   const TestAnswer wrong = engine.post("/sim/faults", R"({"hung":true})");

@@ -49,6 +49,13 @@ base::Result<> merge_member(Faults& f, std::string_view name, const codec::Json&
     f.error_status = static_cast<int>(status);
     return {};
   }
+  if (name == "claim_running") {
+    if (!value.is_integer() || value.as_int() < -1 || value.as_int() > UINT32_MAX) {
+      return wrong(name, value, "a whole number, -1 for the truth");
+    }
+    f.claim_running = value.as_int();
+    return {};
+  }
   if (name == "slow_factor") {
     const double factor = value.as_double();
     if (!value.is_number() || !(factor >= kSlowFactorMin && factor <= kSlowFactorMax)) {
@@ -59,7 +66,7 @@ base::Result<> merge_member(Faults& f, std::string_view name, const codec::Json&
   }
   return base::invalid_argument(
       fmt::format("no fault is called {}; there are refuse, hang, reset_after_chunks, error_rate, "
-                  "error_status, slow_factor and freeze_metrics",
+                  "error_status, slow_factor, freeze_metrics and claim_running",
                   name));
 }
 
@@ -92,6 +99,8 @@ std::string to_json(const Faults& f) {
       .number(f.slow_factor)
       .key("freeze_metrics")
       .boolean(f.freeze_metrics)
+      .key("claim_running")
+      .integer(f.claim_running)
       .end_object();
   return out;
 }

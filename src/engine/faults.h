@@ -25,6 +25,8 @@ struct Faults {
   double slow_factor = 1;
   // /metrics answers what it last answered.
   bool freeze_metrics = false;
+  // /metrics says that so many requests run and none waits, whatever is true; -1: the truth.
+  int64_t claim_running = -1;
 };
 
 // Changes the members that `json` names and keeps the others; the names are those of the flags

@@ -256,6 +256,7 @@ constexpr Flag kFlags[] = {
     {"seed", Arity::kOne},
     {"served-model-name", Arity::kMany},
     {"show-hidden-metrics-for-version", Arity::kOne},
+    {"sim-claim-running", Arity::kOne},
     {"sim-embedding-size", Arity::kOne},
     {"sim-error-rate", Arity::kOne},
     {"sim-error-status", Arity::kOne},

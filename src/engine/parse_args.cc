@@ -221,6 +221,8 @@ constexpr Setting kSettings[] = {
      [](Draft& d, const Use& u) -> R { return set_double(d.config.faults.slow_factor, u, {0.01, 10'000}); }},
     {"sim-freeze-metrics", "", "off", "always answer the first /metrics again",
      [](Draft& d, const Use& u) -> R { d.config.faults.freeze_metrics = !u.negated; return {}; }},
+    {"sim-claim-running", "N", "the truth", "say in /metrics that N requests run and none waits",
+     [](Draft& d, const Use& u) -> R { return set_int(d.config.faults.claim_running, u, {0, UINT32_MAX}); }},
 };
 // clang-format on
 

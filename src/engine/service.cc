@@ -370,7 +370,10 @@ Service::Reply Service::metrics() {
     reply.body = frozen_metrics_;
     return reply;
   }
+  const int64_t claim = context_.faults.claim_running;
+  if (claim >= 0) context_.metrics.load({.running = static_cast<uint32_t>(claim)});
   registry_.expose(reply.body);
+  if (claim >= 0) context_.metrics.load(context_.core.model().load());
   http_.expose(reply.body);
   frozen_metrics_ = context_.faults.freeze_metrics ? reply.body : std::string();
   return reply;
