@@ -27,10 +27,19 @@ class EngineWorld : public router::RouterTest {
     for (std::string word; words >> word;) list.push_back(word);
     auto config = engine::parse_engine_args(list, environment);
     ASSERT_TRUE(config) << config.error().describe();
-    simulated_.push_back(std::make_unique<engine::Engine>(
-        network_, *config, log_, engine::EngineOptions{.id_seed = static_cast<uint64_t>(n)}));
-    engine_group_.spawn(run(*simulated_.back()));
+    configs_.push_back(std::move(*config));
+    simulated_.emplace_back();
+    groups_.emplace_back();
+    start_engine(configs_.size() - 1);
   }
+  // As kill -9, and as a new process at the address of the old one.
+  void kill_engine(int n) {
+    const auto i = static_cast<size_t>(n - 1);
+    network_.reset_streams(address(n));
+    groups_[i]->cancel(rt::CancelReason::kShutdown);
+    run_for(std::chrono::milliseconds(1));
+  }
+  void revive_engine(int n) { start_engine(static_cast<size_t>(n - 1)); }
   void start_router(router::RouterConfig config) {
     for (size_t i = 1; i <= simulated_.size(); ++i)
       config.backend.push_back(url(static_cast<int>(i)));
@@ -67,13 +76,19 @@ class EngineWorld : public router::RouterTest {
       e->stop();
     }
     RouterTest::TearDown();
-    EXPECT_EQ(engine_group_.running(), 0U);
+    for (const auto& group : groups_) EXPECT_EQ(group->running(), 0U);
     simulated_.clear();
   }
 
   std::vector<std::unique_ptr<engine::Engine>> simulated_;
 
  private:
+  void start_engine(size_t i) {
+    simulated_[i] = std::make_unique<engine::Engine>(network_, configs_[i], log_,
+                                                     engine::EngineOptions{.id_seed = i + 1});
+    groups_[i] = std::make_unique<rt::TaskGroup>(loop_);  // a cancelled one stays so
+    groups_[i]->spawn(run(*simulated_[i]));
+  }
   static rt::Task<void> run(engine::Engine& e) {
     const base::Result<> ended = co_await e.run();
     EXPECT_TRUE(ended);
@@ -92,7 +107,8 @@ class EngineWorld : public router::RouterTest {
     CHECK(answer.ok() && answer->status == 200, "the engine does what it is told");
   }
 
-  rt::TaskGroup engine_group_{loop_};
+  std::vector<engine::EngineConfig> configs_;
+  std::vector<std::unique_ptr<rt::TaskGroup>> groups_;  // one an engine
 };
 
 }  // namespace fairlead
