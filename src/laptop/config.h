@@ -24,7 +24,7 @@ struct LaptopConfig {
   uint32_t engines = 3;
   std::string model = "Qwen/Qwen3-0.6B";
   std::string profile = "rtx3060-qwen3-0.6b";
-  std::string policy = "prefix-cache";
+  std::string policy = "expected-ttft";
   bool once = false;
 };
 

@@ -46,6 +46,17 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
     reservation.recorded = true;
     index_.record(reservation.holder, query.blocks);
   }
+  if (policy_->predicts()) {
+    const Expected& expected = scratch_.expected[pick.slot];
+    reservation.predicted = true;
+    reservation.work = {.prompt_tokens = query.prompt_tokens,
+                        .uncached_tokens = expected.uncached_tokens};
+    reservation.expected_load = expected.load;
+    reservation.hashed_tokens = expected.hashed_tokens;
+    reservation.held_tokens = expected.held_tokens;
+    reservation.picked_at = query.now;
+    columns_.ttft_model(pick.slot).begin(reservation.work);
+  }
   return reservation;
 }
 
@@ -125,6 +136,31 @@ void Chooser::first_byte(Reservation& reservation) {
   if (!reservation.awaits_first_byte) return;
   reservation.awaits_first_byte = false;
   columns_.prompt_done(reservation.slot(), reservation.prompt_tokens);
+  if (reservation.predicted) columns_.ttft_model(reservation.slot()).first_byte(reservation.work);
+}
+
+void Chooser::first_token(const Reservation& reservation, base::TimePoint now) {
+  if (!reservation.awaits_first_byte || !reservation.predicted) return;
+  columns_.ttft_model(reservation.slot())
+      .learn({.load = reservation.expected_load, .took = now - reservation.picked_at}, now);
+}
+
+void Chooser::whole_answer(const Reservation& reservation, uint32_t tokens, base::TimePoint at) {
+  if (!reservation.open || !reservation.predicted) return;
+  columns_.ttft_model(reservation.slot())
+      .learn(
+          {.load = reservation.expected_load, .tokens = tokens, .took = at - reservation.picked_at},
+          at);
+}
+
+void Chooser::reported(const Reservation& reservation, const ReportedPrompt& prompt) {
+  if (!reservation.predicted) return;
+  columns_.ttft_model(reservation.slot())
+      .learn_cached({.prompt_tokens = prompt.tokens,
+                     .cached_tokens = prompt.cached,
+                     .predicted_prompt_tokens = reservation.prompt_tokens,
+                     .hashed_tokens = reservation.hashed_tokens,
+                     .held_tokens = reservation.held_tokens});
 }
 
 void Chooser::finish(Reservation& reservation) {
@@ -133,11 +169,13 @@ void Chooser::finish(Reservation& reservation) {
   reservation.open = false;
   first_byte(reservation);
   columns_.end(reservation.slot());
+  if (reservation.predicted) columns_.ttft_model(reservation.slot()).end(reservation.work);
 }
 
 void Chooser::undo(Reservation& reservation, std::span<const uint64_t> blocks) {
   if (reservation.open) {
     columns_.take_back_given(reservation.slot(), reservation.prompt_tokens);
+    if (reservation.predicted) columns_.ttft_model(reservation.slot()).take_back(reservation.work);
     if (reservation.recorded) index_.undo(reservation.holder, blocks);
   }
   finish(reservation);

@@ -9,7 +9,11 @@
 //   Chooser chooser(policy, columns, index);
 //   std::optional<Reservation> r = chooser.pick(query, random);
 //   if (!r) ...                                   // nothing left to try: 503
-//   ... send; at the first byte of the answer:  chooser.first_byte(*r);
+//   ... send; at the first byte of the answer:
+//   if (streamed) chooser.first_token(*r, now);   // what this took is learned
+//   chooser.first_byte(*r);
+//   if (!streamed) chooser.whole_answer(*r, usage.completion_tokens, when_it_came);
+//   chooser.reported(*r, usage);                  // if the engine says how much was cached
 //   chooser.finish(*r);                           // served, or ended after its first byte
 //   chooser.undo(*r, query.blocks);               // it failed before, and may go elsewhere
 #pragma once
@@ -29,11 +33,23 @@ struct Reservation {
   Reason reason = Reason::kLeastLoaded;
   uint16_t held_blocks = 0;  // predicted; 0 where the policy does not look
   uint32_t prompt_tokens = 0;
+  // Where the policy predicts the time to the first token.
+  PromptWork work;
+  TtftLoad expected_load;
+  uint32_t hashed_tokens = 0;
+  uint32_t held_tokens = 0;
+  base::TimePoint picked_at{};
+  bool predicted = false;
   bool recorded = false;
   bool awaits_first_byte = false;
   bool open = false;
 
   Slot slot() const { return holder.slot; }
+};
+
+struct ReportedPrompt {
+  uint32_t tokens = 0;
+  std::optional<uint32_t> cached;
 };
 
 // The last pick in numbers, for x-fairlead-explain. A view of the policy's names, plain otherwise.
@@ -80,6 +96,12 @@ class Chooser {
 
   // The prompt has been worked off. Calling it again does nothing.
   void first_byte(Reservation& reservation);
+  // Before that, if the first byte is that of the first token: learns what it took since the pick.
+  void first_token(const Reservation& reservation, base::TimePoint now);
+  // The answer came in one piece of so many tokens: learns what it took since the pick.
+  void whole_answer(const Reservation& reservation, uint32_t tokens, base::TimePoint at);
+  // What the engine said at the end of its answer; absent where it did not say.
+  void reported(const Reservation& reservation, const ReportedPrompt& prompt);
   void finish(Reservation& reservation);
   // As if it had never been picked: also the record of the prompt and of the tokens given is
   // undone.

@@ -104,6 +104,7 @@ class World {
 void BM_Pick(benchmark::State& state, const char* policy) {
   World(policy, static_cast<uint32_t>(state.range(0))).run(state);
 }
+BENCHMARK_CAPTURE(BM_Pick, expected_ttft, "expected-ttft")->Arg(4)->Arg(1'000);
 BENCHMARK_CAPTURE(BM_Pick, prefix_cache, "prefix-cache")->Arg(4)->Arg(1'000);
 BENCHMARK_CAPTURE(BM_Pick, least_request, "least-request")->Arg(4)->Arg(1'000);
 BENCHMARK_CAPTURE(BM_Pick, round_robin, "round-robin")->Arg(4)->Arg(1'000);

@@ -294,10 +294,93 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
       all.push_back(static_cast<Slot>(i));
       ASSERT_EQ(world.columns.in_flight(all.back()), 0u) << "seed " << seed;
       ASSERT_EQ(world.columns.prompt_tokens_in_flight(all.back()), 0u) << "seed " << seed;
+      ASSERT_EQ(world.columns.ttft_model(all.back()).queued(), 0u) << "seed " << seed;
+      ASSERT_EQ(world.columns.ttft_model(all.back()).context(), 0u) << "seed " << seed;
     }
     world.index.retire(all);
     ASSERT_EQ(world.index.stats().entries, 0u) << "seed " << seed;
   }
+}
+
+// 500 requests with one prefix, all within one scrape interval, so that nothing tells the router
+// about the engines: it has to know itself what it sent where.
+TEST(Chooser, SiblingsWithinOneScrapeIntervalSpread) {
+  constexpr uint32_t kReplicas = 8;
+  constexpr uint32_t kSiblings = 500;
+  for (const uint32_t loops : {1u, 4u}) {
+    World world(kReplicas);
+    const auto expected_ttft = policy("expected-ttft");
+    // As the last scrape saw them: idle, but for one where another router has 20 requests.
+    for (Slot slot = 0; slot < kReplicas; ++slot) {
+      world.columns.set_scraped(slot, {.running = slot == 5 ? 20u : 0u}, 0);
+    }
+    std::vector<std::thread> shards;
+    for (uint32_t loop = 0; loop < loops; ++loop) {
+      shards.emplace_back([&, loop] {
+        Chooser chooser(*expected_ttft, world.columns, world.index);
+        base::Random random(loop);
+        for (uint32_t i = loop; i < kSiblings; i += loops) {
+          const auto blocks = chain(7, 100, 96, i);
+          static_cast<void>(chooser.pick(
+              {.model = world.table.find("m"), .blocks = blocks, .prompt_tokens = 1'600}, random));
+        }
+      });
+    }
+    for (std::thread& shard : shards) shard.join();
+    // (500 + 20) / 8 = 65 each, and nobody has more than the bound; the four more are for loops
+    // that pick at the same moment.
+    constexpr uint32_t kMean = (kSiblings + 20) / kReplicas;
+    for (Slot slot = 0; slot < kReplicas; ++slot) {
+      const uint32_t ours = world.columns.in_flight(slot);
+      EXPECT_LE(world.columns.load(slot), 1.25 * (kMean + 2) + 4) << loops << " loops, " << slot;
+      if (slot == 5) {
+        EXPECT_LE(ours, kSiblings / kReplicas) << loops << " loops: others have 20 there";
+      } else {
+        EXPECT_GE(ours, kMean * 3 / 4) << loops << " loops, slot " << slot;
+      }
+    }
+  }
+}
+
+TEST(Chooser, LearnsFromFirstTokensAndReports) {
+  World world(1);
+  const auto expected_ttft = policy("expected-ttft");
+  Chooser chooser(*expected_ttft, world.columns, world.index);
+  const auto blocks = chain(1, 100);
+  world.query.blocks = blocks;
+  world.query.prompt_tokens = 1'600;
+  TtftModel& model = world.columns.ttft_model(0);
+  for (int i = 0; i < 100; ++i) {
+    world.query.now += std::chrono::seconds(1);
+    auto pick = chooser.pick(world.query, world.random);
+    chooser.first_token(*pick, world.query.now + std::chrono::milliseconds(300));
+    chooser.first_byte(*pick);
+    chooser.first_token(*pick, world.query.now + std::chrono::hours(1));  // no second one
+    chooser.reported(*pick, {.tokens = 1'600, .cached = 0});
+    chooser.finish(*pick);
+  }
+  EXPECT_LT(model.cached_tokens(1'600, 1'600, 1'600), 10u) << "an engine without a prefix cache";
+  EXPECT_NEAR(model.line().ms({.work = 1'600}), 300, 40);
+}
+
+TEST(Chooser, LearnsFromAnswersInOnePieceToo) {
+  World world(1);
+  const auto expected_ttft = policy("expected-ttft");
+  Chooser chooser(*expected_ttft, world.columns, world.index);
+  TtftModel& model = world.columns.ttft_model(0);
+  for (uint32_t i = 0; i < 200; ++i) {
+    world.query.now += std::chrono::seconds(1);
+    world.query.prompt_tokens = 100 + i * 37 % 4'000;
+    const uint32_t tokens = 1 + i * 13 % 60;
+    auto pick = chooser.pick(world.query, world.random);
+    const auto at = world.query.now + std::chrono::microseconds(50) * world.query.prompt_tokens +
+                    std::chrono::milliseconds(20) * tokens;
+    chooser.first_byte(*pick);
+    chooser.whole_answer(*pick, tokens, at);
+    chooser.finish(*pick);
+    chooser.whole_answer(*pick, 1, at + std::chrono::hours(1));  // too late
+  }
+  EXPECT_NEAR(model.line().ms({.work = 1'000}), 70, 10);
 }
 
 TEST(Chooser, SameSeedSamePicks) {

@@ -41,7 +41,8 @@ Columns::Columns(uint32_t slots)
       fresh_(column<bool>(slots)),
       identity_(column<uint64_t>(slots)),
       health_(column<Health>(slots)),
-      share_(column<float>(slots)) {
+      share_(column<float>(slots)),
+      ttft_models_(std::make_unique<TtftModel[]>(slots)) {
   for (uint32_t slot = 0; slot < slots; ++slot) {
     identity_[slot].store(base::mix64(slot), kRelaxed);
     share_[slot].store(1, kRelaxed);
@@ -63,6 +64,7 @@ void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
   identity_[slot].store(identity, kRelaxed);
   set_health(slot, Health::kReady);
   set_share(slot, 1);
+  ttft_models_[slot].reset();
 }
 
 void Columns::begin(Slot slot, uint32_t prompt_tokens) {

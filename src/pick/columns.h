@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cache_index/prefix_index.h"
+#include "pick/ttft_model.h"
 
 namespace fairlead::pick {
 
@@ -64,8 +65,14 @@ class Columns {
   uint64_t prompt_tokens_given(Slot slot) const { return read(given_, slot); }
 
   // Requests of this router and, as far as scraping tells, of others.
-  uint32_t load(Slot slot) const { return in_flight(slot) + read(foreign_, slot); }
+  uint32_t load(Slot slot) const { return in_flight(slot) + foreign(slot); }
 
+  // What expected-ttft counts and learns.
+  TtftModel& ttft_model(Slot slot) { return ttft_models_[slot]; }
+  const TtftModel& ttft_model(Slot slot) const { return ttft_models_[slot]; }
+
+  // Requests of other routers, as far as scraping tells.
+  uint32_t foreign(Slot slot) const { return read(foreign_, slot); }
   // `in_flight_max` is the most that was in flight here while the sample was taken: what the engine
   // has beyond it came from elsewhere.
   void set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_max);
@@ -123,6 +130,7 @@ class Columns {
   Column<uint64_t> identity_;
   Column<Health> health_;
   Column<float> share_;
+  std::unique_ptr<TtftModel[]> ttft_models_;
   std::atomic<uint32_t> unready_{0};
   std::atomic<uint32_t> returning_{0};
 };

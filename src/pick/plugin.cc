@@ -2,7 +2,8 @@
 
 namespace fairlead::pick {
 
-Scratch::Scratch(uint32_t slots) : scores(kScorersMax, Scores(slots, 0.0F)), depths(slots) {
+Scratch::Scratch(uint32_t slots)
+    : scores(kScorersMax, Scores(slots, 0.0F)), depths(slots), expected(slots) {
   candidates.reserve(slots);
   shortlist.reserve(slots);
 }

@@ -26,9 +26,11 @@ struct Query {
   std::span<const uint64_t> blocks;  // of the prompt, see cache_index/prefix_hasher.h
   uint32_t prompt_tokens = 0;        // an estimate will do
   std::optional<uint64_t> session;   // hash of the session's name
+  uint32_t block_tokens = 16;        // what one of the blocks stands for
   std::span<const Slot> tried;       // replicas where this request has failed already
   uint32_t in_flight_max = 0;        // at one replica; 0: no bound
   bool in_line = false;              // it may take room that others wait for: its turn has come
+  base::TimePoint now{};             // for the age of what is known
 };
 
 // One score for each slot; entries of slots that were not scored mean nothing. Starts at zero, and
@@ -37,13 +39,25 @@ using Scores = std::vector<float>;
 
 inline constexpr size_t kScorersMax = 6;
 
+// What the expected-ttft scorer went by for a slot.
+struct Expected {
+  float ms = 0;          // to the first token
+  float prompt_ms = 0;   // of those, what its own uncached tokens take
+  float context_ms = 0;  // and what the context in flight adds to a step
+  TtftLoad load;
+  uint32_t uncached_tokens = 0;  // of the prompt
+  uint32_t hashed_tokens = 0;    // what the index could know of
+  uint32_t held_tokens = 0;      // what it does
+};
+
 struct Scratch {
   explicit Scratch(uint32_t slots);
 
   std::vector<Slot> candidates;
-  std::vector<Scores> scores;   // one for each scorer of the policy, in its picker's order
-  std::vector<Slot> shortlist;  // free for the plugin at work
-  cache_index::Depths depths;   // set by the prefix scorer
+  std::vector<Scores> scores;      // one for each scorer of the policy, in its picker's order
+  std::vector<Slot> shortlist;     // free for the plugin at work
+  cache_index::Depths depths;      // set by the prefix scorer
+  std::vector<Expected> expected;  // by slot, set by the expected-ttft scorer
 };
 
 class Scorer;

@@ -18,9 +18,13 @@ struct Preset {
 // among what is left, and `slow-start` leaves its rest to replicas that are ready.
 constexpr std::array<std::string_view, 3> kFilters{"tried", "health", "slow-start"};
 constexpr std::array kPresets{
-    Preset{"prefix-cache", "prefix-affinity"}, Preset{"least-request", "least-load"},
-    Preset{"power-of-two", "power-of-two"},    Preset{"session-affinity", "session-affinity"},
-    Preset{"round-robin", "round-robin"},      Preset{"random", "random"},
+    Preset{"expected-ttft", "expected-ttft"},
+    Preset{"prefix-cache", "prefix-affinity"},
+    Preset{"least-request", "least-load"},
+    Preset{"power-of-two", "power-of-two"},
+    Preset{"session-affinity", "session-affinity"},
+    Preset{"round-robin", "round-robin"},
+    Preset{"random", "random"},
 };
 constexpr auto kNames = [] {
   std::array<std::string_view, kPresets.size()> names;
@@ -40,6 +44,7 @@ base::Result<typename Map::mapped_type::pointer> find(const Map& map, std::strin
 
 base::Result<> PolicyOptions::validate() const {
   if (auto valid = prefix_affinity.validate(); !valid) return valid;
+  if (auto valid = expected_ttft.validate(); !valid) return valid;
   if (auto valid = least_latency.validate(); !valid) return valid;
   if (auto valid = hashing.validate(); !valid) return valid;
   if (weights.size() >= kScorersMax) {
@@ -98,6 +103,7 @@ base::Result<std::unique_ptr<const Policy>> Policy::assemble(std::string_view na
     if (!found) return found.error();
     policy->scorers_.push_back(*found);
     policy->reads_prefixes_ |= scorer == "prefix" || scorer == "prefix-cache";
+    policy->predicts_ |= scorer == "expected-ttft";
   }
   CHECK(policy->scorers_.size() <= kScorersMax, "a picker reads too many columns");
   return std::unique_ptr<const Policy>(std::move(policy));

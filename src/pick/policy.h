@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "cache_index/prefix_hasher.h"
 #include "pick/filters/least_request.h"
+#include "pick/pickers/expected_ttft.h"
 #include "pick/pickers/prefix_affinity.h"
 #include "pick/pickers/weighted.h"
 #include "pick/plugin.h"
@@ -28,6 +29,7 @@ namespace fairlead::pick {
 
 struct PolicyOptions {
   PrefixAffinityOptions prefix_affinity;
+  ExpectedTtftOptions expected_ttft;
   LeastRequestOptions least_request;
   LeastLatencyOptions least_latency;
   PrefixCacheOptions prefix_cache;
@@ -63,6 +65,8 @@ class Policy {
   const Picker& picker() const { return *picker_; }
   // Whether picks are worth recording in the prefix index.
   bool reads_prefixes() const { return reads_prefixes_; }
+  // Whether first tokens are worth learning from.
+  bool predicts() const { return predicts_; }
   const cache_index::PrefixHasherOptions& hashing() const { return hashing_; }
   // Whether it wants to know a request's session.
   bool reads_sessions() const { return picker_->name() == "session-affinity"; }
@@ -81,6 +85,7 @@ class Policy {
   const Picker* picker_ = nullptr;
   cache_index::PrefixHasherOptions hashing_;
   bool reads_prefixes_ = false;
+  bool predicts_ = false;
 };
 
 }  // namespace fairlead::pick

@@ -137,8 +137,8 @@ TEST(Policy, AnUnknownNameIsAnsweredWithTheKnownOnes) {
   const auto policy = Policy::make("prefix_cache", {});
   ASSERT_FALSE(policy);
   EXPECT_EQ(policy.error().message(),
-            "no policy is called \"prefix_cache\"; there are prefix-cache, least-request, "
-            "power-of-two, session-affinity, round-robin, random");
+            "no policy is called \"prefix_cache\"; there are expected-ttft, prefix-cache, "
+            "least-request, power-of-two, session-affinity, round-robin, random");
 }
 
 TEST(Policy, EveryNameMakesAPolicy) {
@@ -146,7 +146,7 @@ TEST(Policy, EveryNameMakesAPolicy) {
     const auto policy = Policy::make(name, {});
     ASSERT_TRUE(policy) << name;
     EXPECT_EQ((*policy)->name(), name);
-    EXPECT_EQ((*policy)->reads_prefixes(), name == "prefix-cache");
+    EXPECT_EQ((*policy)->reads_prefixes(), name == "prefix-cache" || name == "expected-ttft");
     EXPECT_EQ((*policy)->reads_sessions(), name == "session-affinity");
   }
 }

@@ -3,6 +3,7 @@
 #include "pick/filters/least_request.h"
 #include "pick/filters/slow_start.h"
 #include "pick/filters/tried.h"
+#include "pick/pickers/expected_ttft.h"
 #include "pick/pickers/least_load.h"
 #include "pick/pickers/power_of_two.h"
 #include "pick/pickers/prefix_affinity.h"
@@ -11,6 +12,7 @@
 #include "pick/pickers/session_affinity.h"
 #include "pick/pickers/weighted.h"
 #include "pick/policy.h"
+#include "pick/scorers/expected_ttft.h"
 #include "pick/scorers/gpu_usage.h"
 #include "pick/scorers/least_latency.h"
 #include "pick/scorers/least_request.h"
@@ -41,6 +43,7 @@ void register_filters(Plugins& plugins, const PolicyOptions& options) {
 void register_scorers(Plugins& plugins, const PolicyOptions& options) {
   add<LoadScorer>(plugins.scorers);
   add<PrefixScorer>(plugins.scorers);
+  add<ExpectedTtftScorer>(plugins.scorers);
   add<LeastRequestScorer>(plugins.scorers);
   add<LeastLatencyScorer>(plugins.scorers, options.least_latency);
   add<GpuUsageScorer>(plugins.scorers);
@@ -52,6 +55,7 @@ void register_pickers(Plugins& plugins, const PolicyOptions& options) {
   add<RoundRobinPicker>(plugins.pickers);
   add<RandomPicker>(plugins.pickers);
   add<LeastLoadPicker>(plugins.pickers);
+  add<ExpectedTtftPicker>(plugins.pickers, options.expected_ttft);
   add<PrefixAffinityPicker>(plugins.pickers, options.prefix_affinity);
   add<PowerOfTwoPicker>(plugins.pickers);
   add<SessionAffinityPicker>(plugins.pickers);

@@ -35,10 +35,11 @@ auto fields_of(const RouterConfig*) {
           .doc = "an engine: http[s]://HOST:PORT; repeat the flag for more. A name with several "
                  "addresses is as many replicas"},
       Field<&C::backends_file>{.doc = "a YAML file that lists them, read again when it changes"},
-      Field<&C::policy>{.doc = "how a replica is picked; without it, and without --config: "
-                               "prefix-cache",
-                        .one_of = "prefix-cache|least-request|power-of-two|session-affinity|"
-                                  "round-robin|random"},
+      Field<&C::policy>{
+          .doc = "how a replica is picked; without it, and without --config: "
+                 "expected-ttft",
+          .one_of = "expected-ttft|prefix-cache|least-request|power-of-two|session-affinity|"
+                    "round-robin|random"},
       Field<&C::config>{.doc = "a YAML file with filters, scorers and weights instead of a policy, "
                                "read again when it changes"},
       Field<&C::check_config>{.doc = "read --config and --backends-file, say what is wrong, exit"},

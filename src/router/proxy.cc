@@ -238,6 +238,9 @@ bool Proxy::pick_replica() {
   const base::Clock& clock = loop().clock();
   const base::TimePoint began = trace_.recorded() ? clock.now() : base::TimePoint{};
   hash_prompt();
+  query_.block_tokens =
+      static_cast<uint32_t>(shard_.policy().hashing().block_bytes / kBytesPerToken);
+  query_.now = loop().now();
   reservation_ = shard_.chooser().pick(query_, shard_.random(), shard_.pick_timer().next(*model_));
   if (!reservation_) return false;
   ++attempts_;
@@ -306,7 +309,6 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
     result = co_await send_and_wait(scope, *connection, reused).in(scope);
   }
   if (result) co_return result;
-  shard_.chooser().first_byte(*reservation_);
   first_byte_ = loop().now();
   // Nothing is picked any more, and a long stream must not hold on to back ends that went since.
   query_.model = nullptr;
@@ -314,6 +316,8 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
   shard_.give_back(std::move(head_out_));
   pieces_ = Pieces();
   status_ = connection->response().status;
+  if (scan_.streams && status_ == 200) shard_.chooser().first_token(*reservation_, first_byte_);
+  shard_.chooser().first_byte(*reservation_);
   AnswerRelay relay(shard_, exchange_,
                     {.request_id = request_id_,
                      .explanation = explanation_,
@@ -323,6 +327,7 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
                      .token_gap = model_->token_gap});
   const AnswerRelay::End end = co_await relay.run(scope, *connection).in(scope);
   usage_ = relay.usage();
+  if (usage_ && status_ == 200) learn_from(*usage_, end);
   bytes_out_ = relay.bytes_out();
   if (end == AnswerRelay::End::kClientGone) outcome_ = "client_gone";
   if (end == AnswerRelay::End::kBrokenOff) {
@@ -336,6 +341,21 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
   }
   shard_.give_back(*backend_, std::move(connection));
   co_return std::nullopt;
+}
+
+void Proxy::learn_from(const codec::Usage& usage, AnswerRelay::End end) {
+  const auto count = [](uint64_t tokens) {
+    return static_cast<uint32_t>(std::min<uint64_t>(tokens, UINT32_MAX));
+  };
+  if (!scan_.streams && end == AnswerRelay::End::kComplete) {
+    // The choices were made side by side.
+    const auto choices = static_cast<uint64_t>(std::max<int64_t>(1, scan_.n.value_or(1)));
+    shard_.chooser().whole_answer(*reservation_, count(usage.completion_tokens / choices),
+                                  first_byte_);
+  }
+  pick::ReportedPrompt prompt{.tokens = count(usage.prompt_tokens)};
+  if (usage.cached_tokens) prompt.cached = count(*usage.cached_tokens);
+  shard_.chooser().reported(*reservation_, prompt);
 }
 
 [[gnu::noinline]] rt::Task<Proxy::AttemptResult> Proxy::send_and_wait(

@@ -18,7 +18,7 @@
 #include "codec/body_scan.h"
 #include "net/http_server.h"
 #include "protocol/errors.h"
-#include "router/answer_filter.h"
+#include "router/answer_relay.h"
 #include "router/endpoints.h"
 #include "router/request_trace.h"
 #include "router/shard.h"
@@ -64,6 +64,7 @@ class Proxy {
   bool is_bad_answer(const net::ResponseHead& head) const;
   bool take_retry(FailureKind kind);
   bool another_candidate() const;
+  void learn_from(const codec::Usage& usage, AnswerRelay::End end);
   void build_head();
   void collect_request();
   Failure failure(FailureKind kind, const rt::Scope& scope, base::Error error) const;

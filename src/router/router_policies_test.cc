@@ -14,6 +14,7 @@
 namespace fairlead::router {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
@@ -145,6 +146,34 @@ TEST_F(RouterPolicies, LeastRequestRefusesWithRetryAfterWhereAllQueuesAreLong) {
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.field("retry-after"), "1");
 }
+
+class RouterLearns : public RouterTest {
+ protected:
+  // Of two replicas one needs fifty times as long for a token.
+  void expect_slow_one_is_left(bool streams) {
+    for (const base::Nanos token : {milliseconds(250), milliseconds(5)}) {
+      FakeEngine& e = engine(static_cast<int>(engines_.size()) + 1);
+      if (streams) {
+        e.script = events({token_event("a"), token_event("b")}, token);
+      } else {
+        e.script = answer(200, R"({"usage":{"prompt_tokens":20,"completion_tokens":4}})");
+        e.script.steps.front().wait = 4 * token;
+      }
+    }
+    start({.policy = "expected-ttft"});
+    for (int i = 0; i < 60; ++i) {
+      const std::string_view how = streams ? R"("stream":true)" : R"("stream":false)";
+      ASSERT_EQ(ask(chat(fmt::format("{}", i), how)).status, 200);
+    }
+    EXPECT_LE(engines_[0].seen.size(), 20U);
+    EXPECT_GE(engines_[0].seen.size(), 1U) << "it must be known first";
+    EXPECT_GE(engines_[1].seen.size(), 40U);
+  }
+};
+
+TEST_F(RouterLearns, FromFirstTokensWhichReplicaIsSlow) { expect_slow_one_is_left(true); }
+
+TEST_F(RouterLearns, FromAnswersInOnePieceWhichReplicaIsSlow) { expect_slow_one_is_left(false); }
 
 TEST_F(RouterPolicies, ASessionStaysWithItsReplica) {
   for (int i = 1; i <= 4; ++i) engine(i);

@@ -305,7 +305,7 @@ TEST_F(RouterRequest, ExplainsWhichReplicaAndWhyWithinTwoKibibytes) {
   ASSERT_TRUE(json) << text;
   EXPECT_THAT(json->find("replica")->as_string(), EndsWith(".example:8000"));
   EXPECT_EQ(json->find("candidates")->as_int(), 12);
-  EXPECT_EQ(json->find("policy")->as_string(), "prefix-cache");
+  EXPECT_EQ(json->find("policy")->as_string(), "expected-ttft");
   EXPECT_TRUE(json->find("reason")->is_string());
   EXPECT_GE(json->find("others")->items().size(), 3U);
   EXPECT_LT(json->find("others")->items().size(), 8U) << "some had to be left out";

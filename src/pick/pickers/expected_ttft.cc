@@ -1,0 +1,125 @@
+#include "pick/pickers/expected_ttft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace fairlead::pick {
+namespace {
+
+constexpr std::array<std::string_view, 2> kScorers{"prefix", "expected-ttft"};
+constexpr size_t kPrefix = 0;
+constexpr size_t kTtft = 1;
+
+bool has(std::span<const Slot> slots, Slot slot) {
+  return std::find(slots.begin(), slots.end(), slot) != slots.end();
+}
+
+// Fills the shortlist: a sample of the candidates, then those of the holders that it lacks. Returns
+// how many the sample has.
+size_t nominate(const Context& context) {
+  Scratch& scratch = context.scratch;
+  const std::vector<Slot>& candidates = scratch.candidates;
+  std::vector<Slot>& shortlist = scratch.shortlist;
+  if (candidates.size() <= ExpectedTtftPicker::kSample) {
+    shortlist.assign(candidates.begin(), candidates.end());
+    return shortlist.size();
+  }
+  shortlist.clear();
+  while (shortlist.size() < ExpectedTtftPicker::kSample) {
+    const Slot slot = candidates[context.random.below(candidates.size())];
+    if (!has(shortlist, slot)) shortlist.push_back(slot);
+  }
+  // Who holds less than half of what another does is no better than the sample.
+  const auto holders = scratch.depths.holders();
+  uint16_t deepest = 0;
+  for (const Slot slot : holders) deepest = std::max(deepest, scratch.depths.of(slot));
+  for (const Slot slot : holders) {
+    if (scratch.depths.of(slot) < deepest / 2) continue;
+    if (has(std::span(shortlist).first(ExpectedTtftPicker::kSample), slot)) continue;
+    if (std::binary_search(candidates.begin(), candidates.end(), slot)) shortlist.push_back(slot);
+  }
+  return ExpectedTtftPicker::kSample;
+}
+
+base::Result<> check(std::string_view what, double value, double min, double max) {
+  if (value >= min && value <= max) return {};
+  return base::invalid_argument(
+      fmt::format("{} is {}, allowed are {} to {}", what, value, min, max));
+}
+
+}  // namespace
+
+base::Result<> ExpectedTtftOptions::validate() const {
+  if (auto ok = check("miss price", miss_price, 0, kPriceMax); !ok) return ok;
+  if (auto ok = check("decode price", decode_price, 0, kPriceMax); !ok) return ok;
+  if (auto ok = check("load factor", load_factor, kLoadFactorMin, kLoadFactorMax); !ok) return ok;
+  return check("slack", slack_requests, kSlackRequestsMin, kSlackRequestsMax);
+}
+
+ExpectedTtftPicker::ExpectedTtftPicker(ExpectedTtftOptions options)
+    : miss_price_(static_cast<float>(options.miss_price)),
+      decode_price_(static_cast<float>(options.decode_price)),
+      load_factor_(static_cast<float>(options.load_factor)),
+      slack_requests_(static_cast<float>(options.slack_requests)) {
+  CHECK(options.validate().ok(), "expected-ttft options were not validated");
+}
+
+std::span<const std::string_view> ExpectedTtftPicker::scorers() const { return kScorers; }
+
+Pick ExpectedTtftPicker::pick(const Context& context) const {
+  Scratch& scratch = context.scratch;
+  const std::vector<Slot>& shortlist = scratch.shortlist;
+  const std::vector<Expected>& expected = scratch.expected;
+  context.score(kPrefix, scratch.candidates);
+  const size_t sample = nominate(context);
+  context.score(kTtft, shortlist);
+
+  float mean = 0;
+  for (size_t i = 0; i < sample; ++i) mean += expected[shortlist[i]].load.context;
+  mean /= static_cast<float>(sample);
+  const auto prompt = static_cast<float>(std::max(1U, context.query.prompt_tokens));
+  const float bound = load_factor_ * (mean + slack_requests_ * prompt);
+
+  uint32_t held_most = 0;
+  for (const Slot slot : shortlist) held_most = std::max(held_most, expected[slot].held_tokens);
+  const auto holders = std::count_if(shortlist.begin(), shortlist.end(), [&](Slot slot) {
+    return expected[slot].held_tokens == held_most;
+  });
+  const float miss_price = miss_price_ / static_cast<float>(holders);
+
+  // The least loaded of the sample is below the mean, so one is always allowed.
+  const auto cost = [&](Slot slot) {
+    const Expected& e = expected[slot];
+    return e.ms + miss_price * e.prompt_ms + decode_price_ * e.context_ms;
+  };
+  float least = std::numeric_limits<float>::infinity();
+  for (const Slot slot : shortlist) {
+    if (expected[slot].load.context <= bound) least = std::min(least, cost(slot));
+  }
+  const float tied = least + std::max(kTieMs, least * kTieShare);
+  const Slot* best = nullptr;
+  uint64_t best_computed = 0;
+  for (const Slot& slot : shortlist) {
+    if (expected[slot].load.context > bound || cost(slot) > tied) continue;
+    const uint64_t computed = context.columns.ttft_model(slot).computed();
+    if (best == nullptr || computed < best_computed ||
+        (computed == best_computed && slot < *best)) {
+      best = &slot;
+      best_computed = computed;
+    }
+  }
+  CHECK(best != nullptr, "every candidate is above the mean");
+  if (held_most == 0) return {*best, Reason::kPrefixCold};
+  return {*best,
+          expected[*best].held_tokens == held_most ? Reason::kHoldsPrefix : Reason::kHolderTooBusy};
+}
+
+bool ExpectedTtftPicker::prefers(const Context& context, Slot a, Slot b) const {
+  const Scores& ttft = context.scratch.scores[kTtft];
+  return ttft[a] < ttft[b];
+}
+
+}  // namespace fairlead::pick
