@@ -7,6 +7,7 @@
 #include "bench/bench.h"
 #include "bench/config.h"
 #include "cli/commands.h"
+#include "cli/crds.h"
 #include "cli/flags.h"
 #include "engine/parse_args.h"
 #include "engine/run.h"
@@ -129,6 +130,22 @@ int run_bench(std::span<const std::string> args) {
   return bench::run(*config);
 }
 
+std::string crds_help() {
+  return help_of<CrdsConfig>(
+      "usage: fairlead crds [FLAGS]\n\n"
+      "Prints the CustomResourceDefinitions of Fairlead's kinds, or writes each into a file.\n",
+      "  fairlead crds | kubectl apply --server-side -f -\n"
+      "  fairlead crds --directory deploy/crds\n");
+}
+
+int run_crds(std::span<const std::string> args) {
+  const auto config = config_of<CrdsConfig>(args);
+  if (!config) return wrong_usage("crds", config.error());
+  if (!config->directory.empty()) return finished("crds", write_crds(config->directory));
+  fmt::print("{}", crds_text());
+  return 0;
+}
+
 std::string version_help() { return "usage: fairlead version\n\nPrints the version.\n"; }
 
 int run_version(std::span<const std::string> args) {
@@ -146,6 +163,8 @@ constexpr std::array kCommands = {
             engine::engine_help, run_engine},
     Command{"measure", "bench", "a load generator that compares servers and policies", bench_help,
             run_bench},
+    Command{"on Kubernetes", "crds", "the definitions of Fairlead's kinds, for kubectl apply",
+            crds_help, run_crds},
     Command{"about", "version", "prints the version", version_help, run_version},
 };
 

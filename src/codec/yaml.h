@@ -8,6 +8,7 @@
 // are errors.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -22,5 +23,9 @@ inline constexpr size_t kYamlNodesMax = 200'000;  // with all copies that anchor
 
 // An empty document is null. Errors name the line.
 base::Result<Json> parse_yaml(std::string_view text);
+
+// Block style, two spaces a level, lists at the depth of their key; text that is more than a plain
+// word is quoted. What it writes reads back equal here and in readers of YAML 1.1 (kubectl).
+std::string to_yaml(const Json& json);
 
 }  // namespace fairlead::codec

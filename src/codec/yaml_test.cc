@@ -77,5 +77,29 @@ TEST(Yaml, SizeIsRefusedPastTheLimit) {
   EXPECT_FALSE(parse_yaml(text));
 }
 
+TEST(ToYaml, WritesBlocksAndQuotesWhatIsNoPlainWord) {
+  const auto json = parse_json(
+      R"({"a":{"b":[1,{"c":"x","d":{}},[]],"e":"two words"},"on":"yes","n":null,"t":"1.0","f":[true,2.5]})");
+  EXPECT_EQ(to_yaml(*json),
+            "a:\n  b:\n  - 1\n  - c: x\n    d: {}\n  - []\n  e: \"two words\"\n\"on\": \"yes\"\n"
+            "\"n\": null\nt: \"1.0\"\nf:\n- true\n- 2.5\n");
+  EXPECT_EQ(to_yaml(Json::string("a\nb")), "\"a\\nb\"\n");
+}
+
+TEST(ToYaml, ReadsBackTheSame) {
+  for (
+      const char* text :
+      {R"({"a":[[1,2],[],[{"b":null}]],"c":{"d":{"e":[{"f":[{}]}]}}})",
+       R"(["","~","null","true","y","No","0x1","1e3",".5","- a","a: b","#x","x #y","é","\u0001","\t","'",
+            "a/b","x-k","{}","[a]","*a","&a","!a","%a","@a","`a"])",
+       R"("")", R"([])", R"({"":{"-":"-"}})"}) {
+    const auto json = parse_json(text);
+    ASSERT_TRUE(json) << text;
+    const auto again = parse_yaml(to_yaml(*json));
+    ASSERT_TRUE(again) << to_yaml(*json);
+    EXPECT_EQ(to_string(*again), to_string(*json)) << to_yaml(*json);
+  }
+}
+
 }  // namespace
 }  // namespace fairlead::codec

@@ -1,0 +1,138 @@
+#include "api/admission.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "api/custom_resource.h"
+#include "api/time.h"
+#include "codec/yaml.h"
+
+namespace fairlead::api {
+namespace {
+
+using testing::UnorderedElementsAreArray;
+
+Json json(std::string_view text) {
+  auto parsed = codec::parse_json(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return parsed ? *parsed : Json();
+}
+
+std::vector<std::string> fields(const std::vector<FieldError>& errors) {
+  std::vector<std::string> names;
+  for (const FieldError& error : errors) names.push_back(error.field);
+  return names;
+}
+
+// Members in order of their names and durations in one form, so that documents compare by meaning.
+Json sorted(const Json& value) {
+  if (const auto duration = Duration::parse(value.as_string()); value.is_string() && duration) {
+    return Json::string(duration->text());
+  }
+  if (value.is_array()) {
+    std::vector<Json> items;
+    for (const Json& item : value.items()) items.push_back(sorted(item));
+    return Json::array(std::move(items));
+  }
+  if (!value.is_object()) return value;
+  std::vector<Json::Member> members;
+  for (const auto& [key, member] : value.members()) members.emplace_back(key, sorted(member));
+  std::sort(members.begin(), members.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return Json::object(std::move(members));
+}
+
+Json object_of(const CustomResource& resource, const Json& spec) {
+  return Json::object({{"apiVersion", Json::string(resource.kind.api_version())},
+                       {"kind", Json::string(std::string(resource.kind.kind))},
+                       {"metadata", json(R"({"name":"a"})")},
+                       {"spec", spec}});
+}
+
+class AdmissionTable : public testing::TestWithParam<std::string> {};
+
+TEST_P(AdmissionTable, JudgesAsAnApiServerDoes) {
+  const CustomResource* resource = nullptr;
+  for (const CustomResource& each : custom_resources()) {
+    if (each.kind.plural == GetParam()) resource = &each;
+  }
+  ASSERT_NE(resource, nullptr);
+  std::stringstream text;
+  text << std::ifstream(fmt::format("{}/admission/{}.yaml", FAIRLEAD_TESTDATA, GetParam())).rdbuf();
+  const auto cases = codec::parse_yaml(text.str());
+  ASSERT_TRUE(cases.ok()) << cases.error().message();
+  ASSERT_FALSE(cases->items().empty());
+  for (const Json& each : cases->items()) {
+    SCOPED_TRACE(each.find("name")->as_string());
+    const Json& spec = *each.find("spec");
+    const Json stored = admit_fields(resource->schema, object_of(*resource, spec));
+    std::vector<std::string> wanted;
+    if (const Json* errors = each.find("errors")) {
+      for (const Json& field : errors->items()) wanted.push_back(field.as_string());
+    }
+    const auto errors = check(resource->schema, stored);
+    EXPECT_THAT(fields(errors), UnorderedElementsAreArray(wanted)) << describe(errors);
+    if (!errors.empty()) continue;
+    const Json* expected = each.find("stored");
+    EXPECT_EQ(to_string(sorted(*stored.find("spec"))),
+              to_string(sorted(expected == nullptr ? spec : *expected)));
+    // What is stored can be read, is stable, and is stored the same when it is written.
+    EXPECT_EQ(admit_fields(resource->schema, stored), stored);
+    const auto written = resource->rewrite(stored, nullptr);
+    ASSERT_TRUE(written.ok()) << written.error().message();
+    EXPECT_EQ(to_string(sorted(admit_fields(resource->schema, json(*written)))),
+              to_string(sorted(stored)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, AdmissionTable,
+                         testing::Values("modelservings", "modelboosters", "autoscalingpolicies",
+                                         "modelservers", "modelroutes", "externalmodelproviders",
+                                         "llminferenceclusters"),
+                         [](const auto& param) { return param.param; });
+
+Schema list_schema(std::string_view list_type) {
+  Schema schema;
+  schema.type = "array";
+  schema.list_type = list_type;
+  schema.items.emplace_back().type = "string";
+  return schema;
+}
+
+TEST(Check, FindsRepeatedItemsOfASet) {
+  EXPECT_THAT(fields(check(list_schema("set"), json(R"(["a","b","a"])"))),
+              testing::ElementsAre("[2]"));
+  EXPECT_TRUE(check(list_schema("atomic"), json(R"(["a","a"])")).empty());
+}
+
+TEST(Check, CountsCharactersNotBytes) {
+  Schema schema;
+  schema.type = "string";
+  schema.min_length = 2;
+  schema.max_length = 3;
+  EXPECT_TRUE(check(schema, Json::string("éüö")).empty());
+  EXPECT_FALSE(check(schema, Json::string("éüöä")).empty());
+  EXPECT_FALSE(check(schema, Json::string("é")).empty());
+}
+
+TEST(Check, StopsAtSoManyErrors) {
+  std::vector<Json> items(kFieldErrorsMax + 10);
+  EXPECT_EQ(check(list_schema(""), Json::array(std::move(items))).size(), kFieldErrorsMax);
+}
+
+TEST(Admit, KeepsMetadataAsItIs) {
+  const Schema& schema = custom_resources().front().schema;
+  const Json object =
+      json(R"({"apiVersion":"v","kind":"k","metadata":{"name":"a","anything":null},"extra":1})");
+  EXPECT_EQ(to_string(admit_fields(schema, object)),
+            R"({"apiVersion":"v","kind":"k","metadata":{"name":"a","anything":null}})");
+}
+
+}  // namespace
+}  // namespace fairlead::api
