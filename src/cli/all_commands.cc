@@ -13,8 +13,10 @@
 #include "engine/run.h"
 #include "laptop/config.h"
 #include "laptop/up.h"
+#include "net/tcp.h"
 #include "router/check_config.h"
 #include "router/config.h"
+#include "router/drain_client.h"
 #include "router/run.h"
 
 #ifndef FAIRLEAD_VERSION
@@ -98,6 +100,43 @@ int run_router(std::span<const std::string> args) {
   return finished("router", router::run_router(std::move(*config)));
 }
 
+std::string drain_help() {
+  return help_of<router::DrainConfig>(
+      "usage: fairlead drain URL [FLAGS]\n\n"
+      "Has a router stop without cutting anything off, as SIGTERM does: /readyz says no at once, "
+      "new\n"
+      "requests are taken for its --drain-delay, what runs has its --drain-timeout, then it exits. "
+      "URL\n"
+      "is its debug port, which is served on its own machine (or pod) only. Asking again is "
+      "harmless.\n",
+      "  fairlead drain http://127.0.0.1:15000\n"
+      "  fairlead drain http://127.0.0.1:15000 --no-wait\n"
+      "  preStop: {exec: {command: [fairlead, drain, 'http://127.0.0.1:15000']}}    in a pod\n");
+}
+
+rt::Task<base::Result<>> drain_until_stopped(net::Network& network, net::HostPort url,
+                                             router::DrainConfig config) {
+  co_return co_await router::drain_router(network, std::move(url), config,
+                                          [](std::string_view line) {
+                                            fmt::print("{}\n", line);
+                                            std::fflush(stdout);
+                                          });
+}
+
+int run_drain(std::span<const std::string> args) {
+  if (args.empty() || args.front().starts_with("-")) {
+    return wrong_usage("drain", base::invalid_argument(
+                                    "which router? give its debug port: http://127.0.0.1:15000"));
+  }
+  const auto url = net::parse_backend_url(args.front());
+  if (!url) return wrong_usage("drain", url.error());
+  const auto config = config_of<router::DrainConfig>(args.subspan(1));
+  if (!config) return wrong_usage("drain", config.error());
+  rt::Loop loop;
+  net::TcpNetwork network(loop);
+  return finished("drain", loop.block_on(drain_until_stopped(network, *url, *config)));
+}
+
 int run_engine(std::span<const std::string> args) {
   auto config = engine::parse_engine_args(args);
   if (!config) return wrong_usage("engine", config.error());
@@ -159,6 +198,8 @@ constexpr std::array kCommands = {
             up_help, run_up},
     Command{"serve", "router", "the entry for clients: picks a replica for each request",
             router_help, run_router},
+    Command{"serve", "drain", "has a router stop without cutting anything off", drain_help,
+            run_drain},
     Command{"serve", "engine", "a simulated engine with vLLM's API, flags and metrics",
             engine::engine_help, run_engine},
     Command{"measure", "bench", "a load generator that compares servers and policies", bench_help,

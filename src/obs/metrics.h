@@ -62,6 +62,8 @@ class Gauge {
   explicit Gauge(Cell* cell) : cell_(cell) {}
   void set(double to) const { cell_->set(to); }
   void add(double by) const { cell_->add(by); }
+  // Any thread.
+  double get() const { return cell_->get(); }
 
  private:
   Cell* cell_ = nullptr;

@@ -19,14 +19,15 @@ using std::chrono::milliseconds;
 BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
 BOOST_DESCRIBE_STRUCT(RouterConfig, (),
                       (backend, backends_file, policy, config, check_config, session_header, host,
-                       port, metrics_port, tls_cert, tls_key, debug_port, loops, connect_timeout,
-                       first_byte_timeout, chunk_timeout, request_timeout, head_timeout,
-                       idle_timeout, drain_delay, drain_timeout, breaker_failures,
+                       port, metrics_port, tls_cert, tls_key, debug_port, loops, handover,
+                       connect_timeout, first_byte_timeout, chunk_timeout, request_timeout,
+                       head_timeout, idle_timeout, drain_delay, drain_timeout, breaker_failures,
                        breaker_error_share, breaker_window, breaker_open, ejected_share_max,
-                       slow_start, body_bytes_max, held_bytes_max, index_bytes_max, backends_max,
-                       allow_explain, ask_usage, forward_authorization, backend_api_key_file,
-                       backend_ca_file, access_log, otlp_endpoint, trace_sample_ratio, log_level,
-                       seed))
+                       slow_start, body_bytes_max, body_rate_min, held_bytes_max, index_bytes_max,
+                       backends_max, backend_requests_max, queue_requests_max, queue_bytes_max,
+                       queue_wait_max, allow_explain, ask_usage, forward_authorization,
+                       backend_api_key_file, backend_ca_file, access_log, otlp_endpoint,
+                       trace_sample_ratio, log_level, seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
@@ -56,6 +57,9 @@ auto fields_of(const RouterConfig*) {
                  "again when it changes"},
       Field<&C::tls_key>{.doc = "the certificate's private key (PEM)"},
       Field<&C::loops>{.doc = "event loops; 0: one a usable CPU", .max = 256U},
+      Field<&C::handover>{
+          .doc = "a unix socket: take the listening sockets over from the router there, which then "
+                 "drains, and give them to the next one: a restart without a gap"},
       Field<&C::connect_timeout>{.doc = "until an engine takes the connection",
                                  .min = milliseconds(1)},
       Field<&C::first_byte_timeout>{
@@ -98,6 +102,10 @@ auto fields_of(const RouterConfig*) {
               "until a replica that comes back has its whole share of requests again; 0s: at once",
           .max = hours(1)},
       Field<&C::body_bytes_max>{.doc = "largest request body; 413 past it"},
+      Field<&C::body_rate_min>{
+          .doc =
+              "least bytes a second of a request body, on average after its first 30 s; 408 below "
+              "it. 0: no bound"},
       Field<&C::held_bytes_max>{
           .doc = "all request bodies held together; 503 past it. 0: a quarter of the memory limit"},
       Field<&C::index_bytes_max>{.doc = "memory of the prefix index",
@@ -105,6 +113,13 @@ auto fields_of(const RouterConfig*) {
       Field<&C::backends_max>{.doc = "most replicas at one time",
                               .min = 1U,
                               .max = cache_index::PrefixIndexOptions::kSlotsMax},
+      Field<&C::backend_requests_max>{
+          .doc = "most requests at one replica at a time; where all are full, more wait for room. "
+                 "0: no bound, engines queue by themselves"},
+      Field<&C::queue_requests_max>{
+          .doc = "most requests that wait for room; 503 with Retry-After past it"},
+      Field<&C::queue_bytes_max>{.doc = "most bytes of their bodies; 503 past it"},
+      Field<&C::queue_wait_max>{.doc = "longest wait for room; then 503", .min = milliseconds(1)},
       Field<&C::allow_explain>{
           .doc = "answer requests that carry x-fairlead-explain: 1 with the reasons of the pick"},
       Field<&C::ask_usage>{

@@ -28,6 +28,7 @@ struct RouterConfig {
   std::string tls_key;
   uint16_t debug_port = 15000;
   uint32_t loops = 0;
+  std::string handover;
 
   base::Nanos connect_timeout = std::chrono::seconds(1);
   base::Nanos first_byte_timeout = std::chrono::seconds(300);
@@ -46,9 +47,14 @@ struct RouterConfig {
   base::Nanos slow_start = std::chrono::seconds(10);
 
   base::Bytes body_bytes_max{64ULL << 20};
+  base::Bytes body_rate_min{1024};
   base::Bytes held_bytes_max{0};
   base::Bytes index_bytes_max{16ULL << 20};
   uint32_t backends_max = 1024;
+  uint32_t backend_requests_max = 0;
+  uint32_t queue_requests_max = 1024;
+  base::Bytes queue_bytes_max{256ULL << 20};
+  base::Nanos queue_wait_max = std::chrono::seconds(30);
 
   bool allow_explain = false;
   bool ask_usage = true;

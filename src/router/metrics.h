@@ -36,6 +36,8 @@ class RouterMetrics {
   obs::Family& picks;
   obs::Family& retries;
   obs::Family& cancellations;
+  obs::Family& shed;
+  obs::Family& queue_wait;
   obs::Family& upstream_failures;
   obs::Family& in_flight;
   obs::Family& connections;
@@ -125,6 +127,11 @@ class ShardMetrics {
   void count_cancel(std::string_view reason) {
     named(cancels_, families_.cancellations, reason).add();
   }
+  void count_shed(std::string_view reason) { named(sheds_, families_.shed, reason).add(); }
+  // `outcome` is a literal.
+  void waited(std::string_view outcome, base::Nanos time) {
+    families_.queue_wait.histogram(shard_, {outcome}).observe(base::to_seconds(time));
+  }
   void count_failure(std::string_view kind) {
     named(failures_, families_.upstream_failures, kind).add();
   }
@@ -147,6 +154,7 @@ class ShardMetrics {
   Named picks_;
   Named retries_;
   Named cancels_;
+  Named sheds_;
   Named failures_;
 };
 

@@ -165,6 +165,7 @@ void Proxy::hash_prompt() {
 void Proxy::build_body() {
   body_ = exchange_.body();
   query_.prompt_tokens = static_cast<uint32_t>(body_.size() / kBytesPerToken);
+  query_.in_flight_max = shard_.shared().config.backend_requests_max;
   if (shard_.policy().reads_sessions()) {
     const std::string_view session =
         exchange_.request().value(shard_.shared().config.session_header);
@@ -181,7 +182,10 @@ void Proxy::build_body() {
 [[gnu::noinline]] rt::Task<void> Proxy::attempt_until_answered() {
   std::optional<Failure> last;
   for (;;) {
-    if (!pick_replica()) {
+    Picked picked = pick_replica();
+    if (picked == Picked::kNoRoom) picked = co_await wait_for_room();
+    if (picked == Picked::kEnded) co_return;
+    if (picked == Picked::kNobody) {
       if (last) {
         co_await answer_failure(*last);
       } else {
@@ -205,10 +209,12 @@ void Proxy::build_body() {
     }
     if (!result) {
       shard_.chooser().finish(*reservation_);
+      shard_.shared().admission.released(reservation_->slot(), loop());
       co_return;
     }
     hash_prompt();
     shard_.chooser().undo(*reservation_, query_.blocks);
+    shard_.shared().admission.released(reservation_->slot(), loop());
     const rt::Scope& scope = co_await rt::current_scope();
     if (scope.cancelled()) co_return;
     // Time that ran out, or a silence that the control loop has seen itself, says nothing more.
@@ -230,10 +236,10 @@ void Proxy::build_body() {
   }
 }
 
-bool Proxy::pick_replica() {
+Proxy::Picked Proxy::pick_replica() {
   // Replicas come and go while a request is tried again.
   query_.model = known_model();
-  if (query_.model == nullptr) return false;
+  if (query_.model == nullptr) return Picked::kNobody;
   // The loop's time stands still within a turn.
   const base::Clock& clock = loop().clock();
   const base::TimePoint began = trace_.recorded() ? clock.now() : base::TimePoint{};
@@ -242,7 +248,9 @@ bool Proxy::pick_replica() {
       static_cast<uint32_t>(shard_.policy().hashing().block_bytes / kBytesPerToken);
   query_.now = loop().now();
   reservation_ = shard_.chooser().pick(query_, shard_.random(), shard_.pick_timer().next(*model_));
-  if (!reservation_) return false;
+  if (!reservation_) {
+    return shard_.chooser().wants_room() ? Picked::kNoRoom : Picked::kNobody;
+  }
   ++attempts_;
   if (attempts_ == 1) picked_ = loop().now();
   backend_ = shard_.backend(reservation_->slot());
@@ -262,7 +270,7 @@ bool Proxy::pick_replica() {
     explanation_ = explain_json(shard_.chooser().explain(query_, *reservation_, shard_.random()),
                                 *reservation_, *snapshot_, attempts_);
   }
-  return true;
+  return Picked::kReplica;
 }
 
 bool Proxy::another_candidate() const {

@@ -18,6 +18,7 @@
 #include "codec/body_scan.h"
 #include "net/http_server.h"
 #include "protocol/errors.h"
+#include "router/admission.h"
 #include "router/answer_relay.h"
 #include "router/endpoints.h"
 #include "router/request_trace.h"
@@ -55,7 +56,16 @@ class Proxy {
 
   // An attempt.
   rt::Task<void> attempt_until_answered();
-  bool pick_replica();
+  enum class Picked : uint8_t {
+    kReplica,
+    kNobody,  // serves the model, or is left
+    kNoRoom,  // at any of those who are
+    kEnded,   // there is nothing more to do: it was turned away, or its client has left
+  };
+  Picked pick_replica();
+  // Where all replicas are full (proxy_waiting.cc).
+  rt::Task<Picked> wait_for_room();
+  rt::Task<void> answer_shed(Shed shed, std::chrono::seconds retry_after);
   enum class Connect : uint8_t { kPooled, kNew };
   rt::Task<AttemptResult> attempt(Connect connect);
   rt::Task<AttemptResult> send_and_wait(rt::Scope& scope, net::ClientConnection& connection,

@@ -55,6 +55,10 @@ Router::Router(RouterConfig config, net::Network& control,
       policy_(std::move(policy)),
       columns_(config_.backends_max),
       index_({.bytes_max = config_.index_bytes_max, .slots = config_.backends_max}),
+      admission_({.in_flight_max = config_.backend_requests_max,
+                  .requests_max = config_.queue_requests_max,
+                  .bytes_max = config_.queue_bytes_max},
+                 columns_),
       registry_({.shards = config_.loops, .series_max = kSeriesMax}),
       metrics_(registry_, FAIRLEAD_VERSION, policy_->name()),
       held_bodies_(held_limit(config_)) {}
@@ -108,8 +112,10 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .log = log,
                       .held_bodies = router->held_bodies_,
                       .failures = *router->backends_,
+                      .admission = router->admission_,
                       .tls = router->tls_->server(),
                       .backend_authorization = std::move(authorization)});
+  router->drain_ = std::make_unique<Drain>(control.loop(), *router->shared_, router->shards_);
   router->register_callbacks();
   return router;
 }
@@ -180,6 +186,20 @@ void Router::register_callbacks() {
                      "Bound of request bodies held.", {}, [this](obs::Samples& samples) {
                        samples.add({}, static_cast<double>(held_bodies_.limit()));
                      });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_queue_requests",
+                     "Requests that wait for room at a replica.", {},
+                     [this](obs::Samples& samples) { samples.add({}, admission_.requests()); });
+  registry_.callback(
+      obs::MetricType::kGauge, "fairlead_queue_requests_limit", "Bound of requests that wait.", {},
+      [this](obs::Samples& samples) { samples.add({}, config_.queue_requests_max); });
+  registry_.callback(
+      obs::MetricType::kGauge, "fairlead_queue_bytes", "Bodies of the requests that wait.", {},
+      [this](obs::Samples& samples) { samples.add({}, static_cast<double>(admission_.bytes())); });
+  registry_.callback(obs::MetricType::kGauge, "fairlead_queue_bytes_limit",
+                     "Bound of bodies of the requests that wait.", {},
+                     [this](obs::Samples& samples) {
+                       samples.add({}, static_cast<double>(config_.queue_bytes_max.count));
+                     });
   registry_.callback(obs::MetricType::kCounter, "fairlead_access_log_dropped_total",
                      "Access log lines lost to full buffers.", {}, [this](obs::Samples& samples) {
                        samples.add({},
@@ -237,17 +257,38 @@ void Router::register_callbacks() {
 }
 
 base::Result<> Router::listen_metrics(const net::Address& address) {
+  auto listener = control_.listen(address, net::PortSharing::kExclusive);
+  if (!listener) return listener.error();
+  listen_metrics(std::move(*listener));
+  return {};
+}
+
+void Router::listen_metrics(std::unique_ptr<net::Listener> listener) {
   net::Handler& handler = *this;
   metrics_server_ = std::make_unique<net::HttpServer>(
       control_, handler, net::ServerOptions{.body_bytes_max = base::Bytes(0)});
-  return metrics_server_->listen(address, net::PortSharing::kExclusive);
+  metrics_server_->listen(std::move(listener));
 }
 
 base::Result<> Router::listen_debug(const net::Address& address) {
-  auto server = std::make_unique<DebugServer>(control_, *backends_, columns_);
-  base::Result<> listening = server->listen(address);
-  if (listening) debug_server_ = std::move(server);
-  return listening;
+  auto listener = control_.listen(address, net::PortSharing::kExclusive);
+  if (!listener) return listener.error();
+  listen_debug(std::move(*listener));
+  return {};
+}
+
+void Router::listen_debug(std::unique_ptr<net::Listener> listener) {
+  debug_server_ = std::make_unique<DebugServer>(control_, *backends_, columns_, *drain_);
+  debug_server_->listen(std::move(listener));
+}
+
+void Router::hand_over() {
+  drain_->begin("handed over", Drain::Listeners::kHandedOver);
+  if (metrics_server_ != nullptr) {
+    metrics_server_->stop_accepting();
+    metrics_server_->announce_close();
+  }
+  if (debug_server_ != nullptr) debug_server_->hand_over();
 }
 
 rt::Task<void> Router::run_control() {
@@ -255,6 +296,7 @@ rt::Task<void> Router::run_control() {
   rt::TaskGroup group(scope);
   group.spawn(backends_->run());
   group.spawn(tls_->run(control_.loop()));
+  group.spawn(admission_.run(control_.loop()));
   if (metrics_server_ != nullptr) group.spawn(metrics_server_->run());
   if (span_exporter_ != nullptr) group.spawn(span_exporter_->run());
   if (debug_server_ != nullptr) group.spawn(debug_server_->run());

@@ -14,6 +14,7 @@
 #include "obs/sink.h"
 #include "router/backend_control.h"
 #include "router/debug_server.h"
+#include "router/drain.h"
 #include "router/scheduling_control.h"
 #include "router/shard.h"
 #include "router/span_exporter.h"
@@ -31,14 +32,18 @@ class Router final : private net::Handler {
   // Before run_control().
   Shard& add_shard(net::Network& network);
   base::Result<> listen_metrics(const net::Address& address);
+  void listen_metrics(std::unique_ptr<net::Listener> listener);
   // Without it there is no debug server.
   base::Result<> listen_debug(const net::Address& address);
+  void listen_debug(std::unique_ptr<net::Listener> listener);
   net::Address metrics_address() const { return metrics_server_->address(); }
 
   // Until its scope is cancelled; ready from the first turn on.
   rt::Task<void> run_control();
-  // Any thread: /readyz says no from now on.
-  void not_ready() { shared_->ready.store(false, std::memory_order_relaxed); }
+  // Another process has all listeners, too, and goes on with them: this one drains. On the control
+  // loop, as is drain().
+  void hand_over();
+  Drain& drain() { return *drain_; }
 
   std::string exposition() const;
   std::vector<obs::FamilyInfo> describe_metrics() const { return registry_.describe(); }
@@ -62,6 +67,7 @@ class Router final : private net::Handler {
   std::unique_ptr<SchedulingControl> scheduling_;  // nullptr: a preset, which does not change
   pick::Columns columns_;
   cache_index::PrefixIndex index_;
+  Admission admission_;
   obs::Registry registry_;
   RouterMetrics metrics_;
   net::ByteBudget held_bodies_;
@@ -73,6 +79,7 @@ class Router final : private net::Handler {
   std::unique_ptr<BackendControl> backends_;
   std::unique_ptr<SharedState> shared_;
   std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<Drain> drain_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::unique_ptr<DebugServer> debug_server_;
 };

@@ -231,7 +231,7 @@ TEST_F(RouterExposition, HasAPortOfItsOwnWithHealthAndReadiness) {
   EXPECT_EQ(look("/healthz").status, 200);
   EXPECT_EQ(look("/readyz").status, 200);
   EXPECT_EQ(look("/v1/models").status, 404);
-  router_->not_ready();
+  router_->drain().begin("test");
   EXPECT_EQ(look("/readyz").status, 503);
 }
 

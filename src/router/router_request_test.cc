@@ -73,7 +73,7 @@ TEST_F(RouterRequest, TellsHealthAndReadinessOnTheMainPort) {
   start_cold();
   EXPECT_EQ(ask(get("/healthz")).status, 200);
   EXPECT_EQ(ask(get("/readyz")).status, 200) << "back ends do not matter";
-  router_->not_ready();
+  router_->drain().begin("test");
   EXPECT_EQ(ask(get("/readyz")).status, 503);
   EXPECT_EQ(ask(get("/healthz")).status, 200);
   for (const char* path : {"/healthz", "/readyz", "/v1/models"}) {

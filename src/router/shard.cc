@@ -17,6 +17,7 @@ net::ServerOptions server_options(SharedState& shared) {
   const RouterConfig& config = shared.config;
   net::ServerOptions options;
   options.body_bytes_max = config.body_bytes_max;
+  options.body_rate_min = config.body_rate_min;
   options.head_timeout = config.head_timeout;
   options.idle_timeout = config.idle_timeout;
   options.held_bodies = &shared.held_bodies;
@@ -91,6 +92,13 @@ void Shard::drain(base::Nanos timeout) {
   });
 }
 
+void Shard::hand_over() {
+  loop().post([this] {
+    server_.stop_accepting();
+    server_.announce_close();
+  });
+}
+
 rt::Task<void> Shard::enforce_drain() {
   while (drain_deadline_ == base::kNever) {
     if (co_await drain_started_.wait() == rt::WaitStatus::kCancelled) co_return;
@@ -112,8 +120,8 @@ rt::Task<void> Shard::tick() {
 }
 
 std::optional<net::Refusal> Shard::check(const net::RequestHead& head) {
-  std::optional<net::Refusal> refusal;
   const Endpoint& endpoint = find_endpoint(head.path);
+  std::optional<net::Refusal> refusal;
   if (endpoint.kind == EndpointKind::kUnknown) {
     refusal = refuse(404, fmt::format("Unknown path {}.", head.path), "invalid_request_error",
                      "not_found");
@@ -235,6 +243,7 @@ void Shard::install(std::shared_ptr<const Snapshot> snapshot) {
       if (pool.backend != nullptr && pool.backend != backend) pool = {};
     }
     snapshot_changed_.notify_all();
+    shared_.admission.update(snapshot_->table, loop());
   });
 }
 

@@ -15,6 +15,7 @@
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "pick/chooser.h"
+#include "router/admission.h"
 #include "router/backends.h"
 #include "router/config.h"
 #include "router/metrics.h"
@@ -36,6 +37,7 @@ struct SharedState {
   obs::Logger& log;
   net::ByteBudget& held_bodies;
   FailureSink& failures;
+  Admission& admission;
   net::TlsServer* tls = nullptr;      // nullptr: plain HTTP
   std::string backend_authorization;  // value of the Authorization field for engines; may be empty
   std::atomic<bool> ready{false};     // what /readyz says
@@ -55,6 +57,7 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   base::Result<> listen(const net::Address& address, net::PortSharing sharing) {
     return server_.listen(address, sharing);
   }
+  void listen(std::unique_ptr<net::Listener> listener) { server_.listen(std::move(listener)); }
   net::Address address() const { return server_.address(); }
   // Serves until the listener is closed and all connections have ended, or its scope is cancelled.
   rt::Task<void> run();
@@ -62,6 +65,11 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   // Any thread. Closes the listener; what runs may take `timeout`. run() then returns, and ended()
   // says so.
   void drain(base::Nanos timeout);
+  // Any thread. Another process has the listener, too, and goes on with it: closes it here, and
+  // says Connection: close in every answer. Connections that idle stay until drain().
+  void hand_over();
+  // Any thread. Requests that have not been answered.
+  uint64_t requests() const { return static_cast<uint64_t>(metrics_.in_flight.get()); }
   bool ended() const { return ended_.load(std::memory_order_acquire); }
 
   // net::Handler
