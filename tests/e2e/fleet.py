@@ -126,8 +126,8 @@ class Process:
 
 
 class Engine(Process):
-    def __init__(self, *flags, env=None, wait=True):
-        self.port = free_port()
+    def __init__(self, *flags, env=None, wait=True, port=None):
+        self.port = port or free_port()
         super().__init__("engine", "--model", "tiny-model", "--served-model-name", "tiny",
                          "--host", "127.0.0.1", "--port", self.port, *flags, env=env)
         if wait:
