@@ -185,6 +185,12 @@ void PrefixIndex::lookup(std::span<const uint64_t> blocks, Depths& depths) const
   settle(blocks, low, high, depths);
 }
 
+PrefixIndex::Tally& PrefixIndex::tally() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t mine = threads.fetch_add(1, kRelaxed) % kTallies;
+  return tallies_[mine];
+}
+
 void PrefixIndex::record(Holder holder, std::span<const uint64_t> blocks) {
   const std::atomic<uint16_t>& generation = generations_[holder.slot];
   if (generation.load(kRelaxed) != holder.generation) return;
@@ -208,7 +214,7 @@ void PrefixIndex::record(Holder holder, std::span<const uint64_t> blocks) {
       change += erase_block(blocks[kKeptDepths[at] - 1], holder);
     }
   }
-  if (change != 0) entries_.fetch_add(change, kRelaxed);
+  if (change != 0) tally().entries.fetch_add(change, kRelaxed);
 }
 
 int64_t PrefixIndex::record_block(uint64_t hash, Holder holder) {
@@ -251,7 +257,7 @@ int64_t PrefixIndex::take_word(Bucket& bucket, uint64_t word, uint64_t hand) {
       if (old & kUsed) continue;
       if (!way.compare_exchange_strong(old, word, kRelaxed)) continue;
       if (old == 0) return 1;  // freed since
-      evictions_.fetch_add(1, kRelaxed);
+      tally().evictions.fetch_add(1, kRelaxed);
       return 0;
     }
     for (Word& way : bucket.words) way.fetch_and(~kUsed, kRelaxed);
@@ -264,7 +270,7 @@ void PrefixIndex::undo(Holder holder, std::span<const uint64_t> blocks) {
   const size_t kept = entries_for(blocks.size());
   int64_t change = 0;
   for (size_t at = 0; at < kept; ++at) change += undo_block(blocks[kKeptDepths[at] - 1], holder);
-  if (change != 0) entries_.fetch_add(change, kRelaxed);
+  if (change != 0) tally().entries.fetch_add(change, kRelaxed);
 }
 
 int64_t PrefixIndex::undo_block(uint64_t hash, Holder holder) {
@@ -321,14 +327,19 @@ void PrefixIndex::retire(std::span<const Slot> slots) {
       }
     }
   }
-  entries_.fetch_add(change, kRelaxed);
+  tally().entries.fetch_add(change, kRelaxed);
 }
 
 PrefixIndex::Stats PrefixIndex::stats() const {
-  const int64_t entries = entries_.load(kRelaxed);
+  int64_t entries = 0;
+  uint64_t evictions = 0;
+  for (const Tally& counted : tallies_) {
+    entries += counted.entries.load(kRelaxed);
+    evictions += counted.evictions.load(kRelaxed);
+  }
   return {.entries = entries > 0 ? static_cast<uint64_t>(entries) : 0,
           .entries_max = bucket_count_ * kWaysPerBucket,
-          .evictions = evictions_.load(kRelaxed)};
+          .evictions = evictions};
 }
 
 }  // namespace fairlead::cache_index

@@ -48,6 +48,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/cache_line.h"
 #include "base/result.h"
 
 namespace fairlead::cache_index {
@@ -151,8 +152,16 @@ class PrefixIndex {
   size_t bucket_count_;
   std::unique_ptr<Bucket[], FreeBuckets> buckets_;
   std::unique_ptr<std::atomic<uint16_t>[]> generations_;
-  std::atomic<int64_t> entries_{0};
-  std::atomic<uint64_t> evictions_{0};
+
+  // What one thread has counted (past kTallies threads some share one), on a cache line of its own:
+  // a count that all write would move between cores at every record().
+  struct alignas(base::kCacheLine) Tally {
+    std::atomic<int64_t> entries{0};
+    std::atomic<uint64_t> evictions{0};
+  };
+  static constexpr size_t kTallies = 64;
+  Tally& tally();
+  std::array<Tally, kTallies> tallies_;
 };
 
 }  // namespace fairlead::cache_index

@@ -11,8 +11,8 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 template <class T>
-std::unique_ptr<std::atomic<T>[]> column(uint32_t slots) {
-  return std::make_unique<std::atomic<T>[]>(slots);
+base::LineArray<std::atomic<T>> column(uint32_t slots) {
+  return base::LineArray<std::atomic<T>>(slots);
 }
 
 // Subtracts; a counter that would fall below zero is a bug of the caller and stays at zero.

@@ -1,6 +1,7 @@
 // What changes about replicas all the time: load, what was scraped, health. One flat column of
 // relaxed atomics for each, indexed by slot, shared by all shards; a pick reads a column from front
-// to back and tolerates values that are a moment old.
+// to back and tolerates values that are a moment old. Load is what shards write for each request;
+// it shares no cache line with what they only read.
 //
 // Threads: any. A slot belongs to one replica from open() until the owner of the replicas hands it
 // to another one, which it may do only when nothing is in flight there and no table names it.
@@ -9,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "cache_index/prefix_index.h"
 #include "pick/ttft_model.h"
@@ -108,7 +109,7 @@ class Columns {
 
  private:
   template <class T>
-  using Column = std::unique_ptr<std::atomic<T>[]>;
+  using Column = base::LineArray<std::atomic<T>>;
   template <class T>
   static T read(const Column<T>& column, Slot slot) {
     return column[slot].load(std::memory_order_relaxed);

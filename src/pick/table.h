@@ -13,13 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "pick/columns.h"
 
 namespace fairlead::pick {
 
 struct Model {
   std::vector<Slot> slots;  // ascending
-  mutable std::atomic<uint64_t> turn{0};
+  // Written by every pick of round-robin: apart from what all other picks read.
+  alignas(base::kCacheLine) mutable std::atomic<uint64_t> turn{0};
 };
 
 class Table {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "net/network.h"
 #include "net/tls.h"
@@ -57,8 +58,7 @@ enum class FailureKind : uint8_t {
 // What one shard hears of the replicas; written by that shard only.
 class Traffic {
  public:
-  explicit Traffic(uint32_t slots)
-      : heard_(new std::atomic<int64_t>[slots]()), answered_(new std::atomic<uint64_t>[slots]()) {}
+  explicit Traffic(uint32_t slots) : heard_(slots), answered_(slots) {}
 
   // Any byte of an answer, now.
   void heard(pick::Slot slot, base::TimePoint now) {
@@ -77,8 +77,8 @@ class Traffic {
   }
 
  private:
-  std::unique_ptr<std::atomic<int64_t>[]> heard_;
-  std::unique_ptr<std::atomic<uint64_t>[]> answered_;
+  base::LineArray<std::atomic<int64_t>> heard_;
+  base::LineArray<std::atomic<uint64_t>> answered_;
 };
 
 // How a shard reaches the control loop; any thread.
