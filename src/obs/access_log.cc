@@ -59,6 +59,7 @@ void add_ours(LineWriter& line, const AccessRecord& record) {
   line.add_ms("first_byte_ms", record.first_byte);
   line.add("bytes_in", record.bytes_in);
   line.add("bytes_out", record.bytes_out);
+  line.add("client_ip", record.client_ip);
   line.add("trace_id", record.trace_id);
 }
 

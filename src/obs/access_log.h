@@ -50,6 +50,7 @@ struct AccessRecord {
   uint64_t cached_tokens = 0;
   base::Nanos first_byte{};  // from arrival to the first body byte of the answer
   uint64_t bytes_in = 0, bytes_out = 0;
+  std::string_view client_ip;
   std::string_view trace_id;
 };
 

@@ -77,8 +77,9 @@ ApiError http_error(const base::Error& error) {
 }
 
 ApiError model_not_found(std::string_view model) {
-  ApiError error = http_error(base::Error(base::ErrorCode::kNotFound,
-                                          fmt::format("The model `{}` does not exist.", model)));
+  ApiError error = http_error(
+      base::Error(base::ErrorCode::kNotFound,
+                  fmt::format("The model `{}` does not exist (route not found).", model)));
   error.param = "model";
   error.code = "model_not_found";
   return error;

@@ -35,7 +35,7 @@ struct HttpStatus {
 };
 HttpStatus http_status(base::ErrorCode code);
 ApiError http_error(const base::Error& error);
-// "The model `NAME` does not exist.", 404 with code "model_not_found".
+// "The model `NAME` does not exist (route not found).", 404 with code "model_not_found".
 ApiError model_not_found(std::string_view model);
 
 // The body, and the same as an event of a stream that has already begun.

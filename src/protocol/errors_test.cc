@@ -37,7 +37,7 @@ TEST(Errors, PrintTheRoutersWithItsCauseAndACodeInWords) {
             "\"type\":\"service_unavailable_error\",\"param\":null,\"code\":\"unavailable\"}}");
   EXPECT_EQ(
       body(model_not_found("a\"b")),
-      "{\"error\":{\"message\":\"The model `a\\\"b` does not exist.\","
+      "{\"error\":{\"message\":\"The model `a\\\"b` does not exist (route not found).\","
       "\"type\":\"invalid_request_error\",\"param\":\"model\",\"code\":\"model_not_found\"}}");
 }
 

@@ -56,6 +56,7 @@ AnswerFilter::Options AnswerRelay::write_head(const net::ResponseHead& head) {
   base::append_decimal(head_, static_cast<uint64_t>(head.status));
   head_.append(" ").append(net::reason_phrase(head.status)).append("\r\n");
   append_passed_fields(head_, head, Authorization::kPass);
+  shard_.append_fields(head_, request);
   head_.append("x-request-id: ").append(request_.request_id).append("\r\n");
   if (!request_.explanation.empty())
     head_.append("x-fairlead-explain: ").append(request_.explanation).append("\r\n");

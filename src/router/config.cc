@@ -9,6 +9,8 @@
 #include "codec/reflect.h"
 #include "net/address.h"
 #include "pick/policy.h"
+#include "router/client_address.h"
+#include "router/cors.h"
 
 namespace fairlead::router {
 
@@ -17,17 +19,16 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 
 BOOST_DESCRIBE_ENUM(AccessLogFormat, kText, kJson, kOff)
-BOOST_DESCRIBE_STRUCT(RouterConfig, (),
-                      (backend, backends_file, policy, config, check_config, session_header, host,
-                       port, metrics_port, tls_cert, tls_key, debug_port, loops, handover,
-                       connect_timeout, first_byte_timeout, chunk_timeout, request_timeout,
-                       head_timeout, idle_timeout, drain_delay, drain_timeout, breaker_failures,
-                       breaker_error_share, breaker_window, breaker_open, ejected_share_max,
-                       slow_start, body_bytes_max, body_rate_min, held_bytes_max, index_bytes_max,
-                       backends_max, backend_requests_max, queue_requests_max, queue_bytes_max,
-                       queue_wait_max, allow_explain, ask_usage, forward_authorization,
-                       backend_api_key_file, backend_ca_file, access_log, otlp_endpoint,
-                       trace_sample_ratio, log_level, seed))
+BOOST_DESCRIBE_STRUCT(
+    RouterConfig, (),
+    (backend, backends_file, policy, config, check_config, session_header, host, port, metrics_port,
+     tls_cert, tls_key, debug_port, loops, handover, connect_timeout, first_byte_timeout,
+     chunk_timeout, request_timeout, head_timeout, idle_timeout, drain_delay, drain_timeout,
+     breaker_failures, breaker_error_share, breaker_window, breaker_open, ejected_share_max,
+     slow_start, body_bytes_max, body_rate_min, held_bytes_max, index_bytes_max, backends_max,
+     backend_requests_max, queue_requests_max, queue_bytes_max, queue_wait_max, allow_explain,
+     ask_usage, forward_authorization, backend_api_key_file, backend_ca_file, api_key_file,
+     trusted_proxies, cors_origins, access_log, otlp_endpoint, trace_sample_ratio, log_level, seed))
 
 auto fields_of(const RouterConfig*) {
   using C = RouterConfig;
@@ -130,6 +131,14 @@ auto fields_of(const RouterConfig*) {
       Field<&C::backend_ca_file>{
           .doc = "the CAs (PEM) that certificates of https:// engines must come from; without it "
                  "the system's"},
+      Field<&C::api_key_file>{
+          .doc =
+              "a file with the keys of which clients must show one (a key or sha256:HEX a line), "
+              "read again when it changes"},
+      Field<&C::trusted_proxies>{
+          .doc = "networks (CIDR,...) of proxies in front whose X-Forwarded-For is believed"},
+      Field<&C::cors_origins>{.doc = "which web pages may ask from a browser: origins, such as "
+                                     "https://chat.example,... or * for all"},
       Field<&C::access_log>{.doc = "one line a request on standard output"},
       Field<&C::otlp_endpoint>{
           .doc =
@@ -160,6 +169,12 @@ base::Result<> validate(const RouterConfig& config) {
   }
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     return base::invalid_argument("--tls-cert and --tls-key go together");
+  }
+  if (const auto proxies = TrustedProxies::parse(config.trusted_proxies); !proxies) {
+    return proxies.error().wrap("--trusted-proxies");
+  }
+  if (const auto cors = Cors::parse(config.cors_origins); !cors) {
+    return cors.error().wrap("--cors-origins");
   }
   if (!config.otlp_endpoint.empty()) {
     const auto parsed = net::parse_backend_url(config.otlp_endpoint);

@@ -61,6 +61,9 @@ struct RouterConfig {
   bool forward_authorization = false;
   std::string backend_api_key_file;
   std::string backend_ca_file;
+  std::string api_key_file;
+  std::string trusted_proxies;
+  std::string cors_origins;
   AccessLogFormat access_log = AccessLogFormat::kText;
   std::string otlp_endpoint;
   double trace_sample_ratio = 1;

@@ -68,6 +68,17 @@ TEST(RouterConfig, ASessionHeaderIsTheNameOfAHeader) {
   }
 }
 
+TEST(RouterConfig, NamesTheProxyAndTheOriginThatAreNone) {
+  EXPECT_EQ(why({.backend = {kUrl},
+                 .trusted_proxies = "10.0.0.0/8, fd00::/8",
+                 .cors_origins = "https://chat.example, http://localhost:5173"}),
+            "");
+  EXPECT_THAT(why({.backend = {kUrl}, .trusted_proxies = "10.1.0.0/8"}),
+              HasSubstr("--trusted-proxies: '10.1.0.0/8'"));
+  EXPECT_THAT(why({.backend = {kUrl}, .cors_origins = "chat.example"}),
+              HasSubstr("--cors-origins: 'chat.example'"));
+}
+
 TEST(RouterConfig, EveryFieldIsDescribedOnce) {
   const codec::StructInfo& info = info_of(static_cast<const RouterConfig*>(nullptr));
   std::set<std::string_view> names;
@@ -75,7 +86,7 @@ TEST(RouterConfig, EveryFieldIsDescribedOnce) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_FALSE(field.doc.empty()) << field.name;
   }
-  EXPECT_EQ(names.size(), 47U);
+  EXPECT_EQ(names.size(), 50U);
 }
 
 }  // namespace

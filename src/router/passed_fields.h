@@ -12,8 +12,10 @@ enum class Authorization : uint8_t { kDrop, kPass };
 enum class TraceFields : uint8_t { kPass, kDropParent, kDropAll };
 
 // Appends, as lines, all fields of `head` but those about one hop, those the router sets by itself
-// (Host, Content-Length, x-request-id, ...), Accept-Encoding (answers are read for their usage, so
-// they must not be compressed) and, unless they pass, Authorization and those of a trace.
+// (Host, Content-Length, x-request-id, X-Forwarded-For, ...), Accept-Encoding (answers are read for
+// their usage, so they must not be compressed), those about web pages (Origin, Access-Control-*:
+// the router alone decides) and, unless they pass, a client's keys (Authorization, x-api-key) and
+// those of a trace.
 void append_passed_fields(std::string& out, const net::Head& head, Authorization authorization,
                           TraceFields trace = TraceFields::kPass);
 

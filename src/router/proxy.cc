@@ -10,6 +10,7 @@
 #include "router/answer_relay.h"
 #include "router/explain.h"
 #include "router/form_field.h"
+#include "router/json_refusal.h"
 #include "router/passed_fields.h"
 
 namespace fairlead::router {
@@ -64,6 +65,7 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
       bytes_in_(exchange.body().size()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
+  client_ = client_chain(shard_.shared().proxies, head).client();
   request_id_ = usable_request_id(id) ? rt::PooledString(id) : shard_.new_request_id();
   explains_ = shard_.shared().config.allow_explain && head.value("x-fairlead-explain") == "1";
 }
@@ -118,18 +120,35 @@ std::optional<protocol::ApiError> Proxy::read_body() {
     model_name_ = form_field(exchange_.request().value("content-type"), body, "model");
   } else {
     base::Result<codec::BodyScan> scan = codec::scan_body(body);
-    if (!scan) return protocol::http_error(scan.error().wrap("The request body is not valid JSON"));
+    if (!scan) {
+      const std::string words = json_refusal(body);
+      return protocol::http_error(scan.error().wrap(
+          fmt::format("The request body is not valid JSON{}{}", words.empty() ? "" : ": ", words)));
+    }
     scan_ = *scan;
     std::string decoded;
     model_name_ = codec::body_text(body, scan_.model_span, decoded);
   }
   if (model_name_.empty()) {
-    protocol::ApiError error = protocol::http_error(base::invalid_argument(
-        "The field 'model' must name a model, as a string that is not empty."));
+    protocol::ApiError error = protocol::http_error(base::Error(
+        ErrorCode::kNotFound,
+        "model not found: the field 'model' must name one, as a string that is not empty."));
     error.param = "model";
     return error;
   }
-  return std::nullopt;
+  return missing_prompt();
+}
+
+// Elsewhere it is the engine's to say what it needs.
+std::optional<protocol::ApiError> Proxy::missing_prompt() const {
+  const bool chat = endpoint_.path == "/v1/chat/completions";
+  if (!chat || scan_.messages.present() || scan_.prompt.present() || scan_.input.present()) {
+    return std::nullopt;
+  }
+  protocol::ApiError error = protocol::http_error(
+      base::Error(ErrorCode::kNotFound, "prompt not found: the field 'messages' is missing."));
+  error.param = "messages";
+  return error;
 }
 
 const pick::Model* Proxy::known_model() {
@@ -192,7 +211,9 @@ void Proxy::build_body() {
         error_type_ = "pod_discovery";
         co_await answer_error(
             {.status = 503,
-             .message = fmt::format("No replica that serves '{}' is available.", model_name_),
+             .message = fmt::format(
+                 "No replica that serves '{}' is available (request to all pods failed).",
+                 model_name_),
              .type = "server_error",
              .code = "no_replica"},
             std::chrono::seconds(1));
@@ -471,7 +492,9 @@ void Proxy::build_head() {
   if (!shared.backend_authorization.empty()) {
     head_out_.append("Authorization: ").append(shared.backend_authorization).append("\r\n");
   }
-  head_out_.append("X-Request-Id: ").append(request_id_).append("\r\n");
+  head_out_.append("X-Forwarded-For: ");
+  append_chain(head_out_, client_chain(shared.proxies, head));
+  head_out_.append("\r\nX-Request-Id: ").append(request_id_).append("\r\n");
   head_out_ += "Content-Length: ";
   uint64_t length = body_.size();
   for (const codec::Splice& splice : edits_.splices())
@@ -508,6 +531,10 @@ void Proxy::collect_request() {
   std::string fields = fmt::format("x-request-id: {}\r\n", request_id_);
   if (retry_after)
     fmt::format_to(std::back_inserter(fields), "Retry-After: {}\r\n", retry_after->count());
+  // Other replicas have been tried already: clients that try again by themselves, as OpenAI's do,
+  // would multiply that.
+  if (status_ >= 500)
+    fields += retry_after ? "x-should-retry: true\r\n" : "x-should-retry: false\r\n";
   bytes_out_ += body.size();
   static_cast<void>(co_await exchange_.respond({error.status, "application/json", fields}, body));
 }
@@ -521,7 +548,8 @@ void Proxy::collect_request() {
       .status = unreachable ? 503
                 : late      ? 504
                             : 502,
-      .message = fmt::format("No replica of '{}' answered: the last of {} tried failed ({}).",
+      .message = fmt::format("No replica of '{}' answered (request to all pods failed): the last "
+                             "of {} tried failed ({}).",
                              model_name_, attempts_, failure.error.describe()),
       .type = "server_error",
       .code = unreachable ? "no_replica"
@@ -623,6 +651,9 @@ void Proxy::log_access(const RequestEnd& end) {
   if (first_byte_ != base::TimePoint{}) record.first_byte = first_byte_ - began_;
   record.bytes_in = bytes_in_;
   record.bytes_out = bytes_out_;
+  std::string client;
+  net::append_ip(client, client_);
+  record.client_ip = client;
   record.trace_id = trace_.trace_id();
   shard_.shared().access_log->append(shard_.index(), record);
 }

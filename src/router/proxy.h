@@ -49,6 +49,7 @@ class Proxy {
   // Before the first attempt.
   rt::Task<Progress> understand();
   std::optional<protocol::ApiError> read_body();
+  std::optional<protocol::ApiError> missing_prompt() const;
   const pick::Model* known_model();
   rt::Task<const pick::Model*> find_model();
   void hash_prompt();
@@ -98,6 +99,7 @@ class Proxy {
   base::TimePoint end_;  // for the request altogether
 
   rt::PooledString request_id_;
+  net::Address client_;  // behind the proxies that are trusted
   RequestTrace trace_;
   codec::BodyScan scan_;
   rt::PooledString model_name_;

@@ -75,6 +75,14 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
     if (!key) return key.error();
     authorization = "Bearer " + *key;
   }
+  std::unique_ptr<ApiKeyControl> api_keys;
+  SharedKeys keys;
+  if (!config.api_key_file.empty()) {
+    api_keys = std::make_unique<ApiKeyControl>(config.api_key_file, control.loop(), log);
+    base::Result<SharedKeys> loaded = api_keys->load();
+    if (!loaded) return loaded.error().wrap("--api-key-file");
+    keys = std::move(*loaded);
+  }
   std::unique_ptr<SchedulingControl> scheduling;
   if (!config.config.empty()) {
     scheduling = std::make_unique<SchedulingControl>(config.config, control.loop(), log);
@@ -82,6 +90,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
   auto policy = scheduling != nullptr ? scheduling->load() : preset(config);
   if (!policy) return policy.error();
   std::unique_ptr<Router> router(new Router(std::move(config), control, std::move(*policy)));
+  router->api_keys_ = std::move(api_keys);
   router->scheduling_ = std::move(scheduling);
   if (router->config_.access_log != AccessLogFormat::kOff) {
     const bool json = router->config_.access_log == AccessLogFormat::kJson;
@@ -114,6 +123,9 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .failures = *router->backends_,
                       .admission = router->admission_,
                       .tls = router->tls_->server(),
+                      .keys = std::move(keys),
+                      .proxies = *TrustedProxies::parse(router->config_.trusted_proxies),
+                      .cors = *Cors::parse(router->config_.cors_origins),
                       .backend_authorization = std::move(authorization)});
   router->drain_ = std::make_unique<Drain>(control.loop(), *router->shared_, router->shards_);
   router->register_callbacks();
@@ -156,6 +168,16 @@ Shard& Router::add_shard(net::Network& network) {
 
 void Router::register_callbacks() {
   tls_->register_metrics(registry_);
+  registry_.callback(obs::MetricType::kGauge, "fairlead_api_keys", "Keys of clients in use.", {},
+                     [this](obs::Samples& samples) {
+                       if (api_keys_) samples.add({}, static_cast<double>(api_keys_->keys()));
+                     });
+  registry_.callback(obs::MetricType::kCounter, "fairlead_api_key_file_errors_total",
+                     "Changes of the file with clients' keys that were refused.", {},
+                     [this](obs::Samples& samples) {
+                       if (api_keys_)
+                         samples.add({}, static_cast<double>(api_keys_->errors_total()));
+                     });
   registry_.callback(obs::MetricType::kGauge, "fairlead_reservations",
                      "Picks that have not ended yet.", {}, [this](obs::Samples& samples) {
                        uint64_t total = 0;
@@ -304,6 +326,10 @@ rt::Task<void> Router::run_control() {
     for (const auto& shard : shards_) shard->use_policy(policy);
   };
   if (scheduling_ != nullptr) group.spawn(scheduling_->run(use));
+  const ApiKeyControl::Use use_keys = [this](const SharedKeys& keys) {
+    for (const auto& shard : shards_) shard->use_keys(keys);
+  };
+  if (api_keys_ != nullptr) group.spawn(api_keys_->run(use_keys));
   shared_->ready.store(true, std::memory_order_relaxed);
   static_cast<void>(co_await group.join());
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "obs/sink.h"
+#include "router/api_key_control.h"
 #include "router/backend_control.h"
 #include "router/debug_server.h"
 #include "router/drain.h"
@@ -64,6 +65,7 @@ class Router final : private net::Handler {
   RouterConfig config_;
   net::Network& control_;
   std::shared_ptr<const pick::Policy> policy_;     // at the start
+  std::unique_ptr<ApiKeyControl> api_keys_;        // nullptr: anybody may ask
   std::unique_ptr<SchedulingControl> scheduling_;  // nullptr: a preset, which does not change
   pick::Columns columns_;
   cache_index::PrefixIndex index_;

@@ -48,7 +48,8 @@ constexpr std::string_view kOrder[] = {"timestamp",
                                        "cached_tokens",
                                        "first_byte_ms",
                                        "bytes_in",
-                                       "bytes_out"};
+                                       "bytes_out",
+                                       "client_ip"};
 
 class RouterLog : public RouterTest {
  protected:

@@ -54,6 +54,7 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       index_(index),
       metrics_(shared.metrics, index),
       policy_(shared.policy),
+      keys_(shared.keys),
       chooser_(*policy_, shared.columns, shared.index),
       pick_timer_(network.loop().clock(), metrics_),
       random_(seed),
@@ -121,10 +122,17 @@ rt::Task<void> Shard::tick() {
 
 std::optional<net::Refusal> Shard::check(const net::RequestHead& head) {
   const Endpoint& endpoint = find_endpoint(head.path);
-  std::optional<net::Refusal> refusal;
-  if (endpoint.kind == EndpointKind::kUnknown) {
-    refusal = refuse(404, fmt::format("Unknown path {}.", head.path), "invalid_request_error",
-                     "not_found");
+  const bool known = endpoint.kind != EndpointKind::kUnknown;
+  // A browser sends this question without a key.
+  if (known && shared_.cors.on() && Cors::is_preflight(head)) {
+    return answer_preflight(endpoint, head);
+  }
+  std::optional<net::Refusal> refusal = refuse_unless_keyed(endpoint, head);
+  if (refusal) {
+    // Without a key it is told nothing else.
+  } else if (!known) {
+    refusal = refuse(404, fmt::format("404 page not found: there is nothing at {}.", head.path),
+                     "invalid_request_error", "not_found");
   } else if (head.method != endpoint.method &&
              !(head.method == "HEAD" && endpoint.method == "GET")) {
     refusal = refuse(
@@ -151,6 +159,36 @@ std::optional<net::Refusal> Shard::check(const net::RequestHead& head) {
   return refusal;
 }
 
+// What costs an engine work, or shows what there is, wants a key.
+std::optional<net::Refusal> Shard::refuse_unless_keyed(const Endpoint& endpoint,
+                                                       const net::RequestHead& head) const {
+  const bool open = endpoint.kind == EndpointKind::kHealthz ||
+                    endpoint.kind == EndpointKind::kReadyz ||
+                    (endpoint.kind == EndpointKind::kUnknown && !head.path.starts_with("/v1/"));
+  if (keys_ == nullptr || open) return std::nullopt;
+  const std::string_view key = presented_key(head);
+  if (keys_->accepts(key)) return std::nullopt;
+  return refuse(401,
+                key.empty() ? "You didn't provide an API key: send it as Authorization: Bearer KEY."
+                            : "Incorrect API key provided.",
+                "invalid_request_error", "invalid_api_key", "WWW-Authenticate: Bearer\r\n");
+}
+
+net::Refusal Shard::answer_preflight(const Endpoint& endpoint, const net::RequestHead& head) {
+  if (!shared_.cors.allows(head.value("origin"))) {
+    count_refused(endpoint.path, 403);
+    log_local(head, 403, net::reason_phrase(403), base::Nanos(0));
+    return refuse(403, "Pages of this origin may not ask here.", "invalid_request_error",
+                  "origin_not_allowed");
+  }
+  log_local(head, 200, {}, base::Nanos(0));
+  net::Refusal answer;
+  answer.status = 200;
+  answer.content_type = {};
+  answer.extra_fields = Cors::preflight_fields(head, endpoint.method);
+  return answer;
+}
+
 net::Refusal Shard::refusal(int status, std::string_view message) {
   count_refused(ShardMetrics::kOtherPath, status);
   std::string text(message);
@@ -163,7 +201,7 @@ net::Refusal Shard::refusal(int status, std::string_view message) {
                 status == 413 ? "request_too_large"
                 : server_side ? "overloaded"
                               : "bad_request",
-                status == 503 ? "Retry-After: 1\r\n" : "");
+                status == 503 ? "Retry-After: 1\r\nx-should-retry: true\r\n" : "");
 }
 
 void Shard::count_refused(std::string_view path, int status) {
@@ -186,6 +224,9 @@ void Shard::log_local(const net::RequestHead& head, int status, std::string_view
     record.error_origin = "router";
   }
   record.request_id = head.value("x-request-id");
+  std::string client;
+  net::append_ip(client, client_chain(shared_.proxies, head).client());
+  record.client_ip = client;
   record.total = record.request_processing = duration;
   shared_.access_log->append(index_, record);
 }
@@ -253,6 +294,10 @@ void Shard::use_policy(std::shared_ptr<const pick::Policy> policy) {
     hasher_ = cache_index::PrefixHasher(policy->hashing());
     policy_ = std::move(policy);
   });
+}
+
+void Shard::use_keys(std::shared_ptr<const ApiKeys> keys) {
+  loop().post([this, keys = std::move(keys)]() mutable { keys_ = std::move(keys); });
 }
 
 void Shard::evacuate(pick::Slot slot) {

@@ -16,8 +16,12 @@
 #include "obs/trace.h"
 #include "pick/chooser.h"
 #include "router/admission.h"
+#include "router/api_keys.h"
 #include "router/backends.h"
+#include "router/client_address.h"
 #include "router/config.h"
+#include "router/cors.h"
+#include "router/endpoints.h"
 #include "router/metrics.h"
 #include "router/pick_timer.h"
 #include "router/retry_budget.h"
@@ -38,7 +42,10 @@ struct SharedState {
   net::ByteBudget& held_bodies;
   FailureSink& failures;
   Admission& admission;
-  net::TlsServer* tls = nullptr;      // nullptr: plain HTTP
+  net::TlsServer* tls = nullptr;                  // nullptr: plain HTTP
+  std::shared_ptr<const ApiKeys> keys = nullptr;  // at the start; nullptr: anybody may ask
+  TrustedProxies proxies = {};
+  Cors cors = {};
   std::string backend_authorization;  // value of the Authorization field for engines; may be empty
   std::atomic<bool> ready{false};     // what /readyz says
 };
@@ -76,12 +83,17 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   std::optional<net::Refusal> check(const net::RequestHead& head) override;
   rt::Task<void> handle(net::Exchange& exchange) override;
   net::Refusal refusal(int status, std::string_view message) override;
+  void append_fields(std::string& out, const net::RequestHead& head) const override {
+    shared_.cors.append_answer_fields(out, head);
+  }
 
   // ShardControl: from the control loop.
   void install(std::shared_ptr<const Snapshot> snapshot) override;
   void evacuate(pick::Slot slot) override;
   // From the next pick on.
   void use_policy(std::shared_ptr<const pick::Policy> policy);
+  // From the next request on.
+  void use_keys(std::shared_ptr<const ApiKeys> keys);
   const Traffic& traffic() const override { return traffic_; }
 
   // For proxied requests, on this shard's loop.
@@ -127,6 +139,9 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   rt::Task<void> tick();
   rt::Task<void> enforce_drain();
   rt::Task<void> answer_models(net::Exchange& exchange);
+  std::optional<net::Refusal> refuse_unless_keyed(const Endpoint& endpoint,
+                                                  const net::RequestHead& head) const;
+  net::Refusal answer_preflight(const Endpoint& endpoint, const net::RequestHead& head);
   void count_refused(std::string_view path, int status);
   // A line for a request under /v1/ that no replica is asked for.
   void log_local(const net::RequestHead& head, int status, std::string_view error_message,
@@ -137,6 +152,7 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   size_t index_;
   ShardMetrics metrics_;
   std::shared_ptr<const pick::Policy> policy_;
+  std::shared_ptr<const ApiKeys> keys_;
   pick::Chooser chooser_;
   PickTimer pick_timer_;
   base::Random random_;
