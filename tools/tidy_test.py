@@ -174,6 +174,24 @@ class Tidy(unittest.TestCase):
         self.expect({"README.md": "see [x](docs/gone.md)\n"}, "names docs/gone.md")
         self.expect({"src/base/README.md": "`gone.cc`\n"}, "names gone.cc")
 
+    def test_lesson_without_its_test(self):
+        rows = {name: f"| {name} | right | comes with the rest |\n" for name in tidy.LESSONS}
+
+        def lessons(**changed):
+            return {"docs/field-lessons.md": "".join((rows | changed).values()),
+                    "src/base/a_test.cc": "TEST(A, Holds) {}\nTEST_F(A, HoldsAsWell) {}\n",
+                    "tests/e2e/test_a.py": "def test_holds(start):\n    pass\n"}
+        good = ("| L1 | right | `src/base/a_test.cc:A.Holds` `src/base/a_test.cc:A.HoldsAsWell` "
+                "`tests/e2e/test_a.py:test_holds` |\n")
+        self.expect(lessons(L1=good))
+        self.expect(lessons(L1=good.replace("A.Holds`", "A.Hold`")), "has no test A.Hold")
+        self.expect(lessons(L1=good.replace("test_holds", "test_hold")), "has no test test_hold")
+        self.expect(lessons(L1=good.replace("a_test.cc:A.HoldsA", "b_test.cc:A.HoldsA")),
+                    "src/base/b_test.cc does not exist")
+        self.expect(lessons(W3="| W3 | right | |\n"), "W3 has no test")
+        self.expect(lessons(W3=""), "W3 is missing")
+        self.expect(lessons(W3=rows["W3"] * 2), "W3 is no entry, or is there twice")
+
     def test_text_of_one_machine(self):
         self.expect({"README.md": "cd /ro" "ot/fairlead\n"}, "names a path of one machine")
         self.expect({"README.md": "from reg." + tidy.HOSTS[0] + "\n"}, "names a package registry")
