@@ -205,7 +205,8 @@ base::Result<LabelSelector> parse_selector(std::string_view text) {
 
 std::string to_text(const LabelSelector& selector) {
   std::vector<std::string> terms;
-  for (const auto& [key, value] : selector.matchLabels) terms.push_back(key + '=' + value);
+  for (const auto& [key, value] : selector.matchLabels)
+    terms.push_back(fmt::format("{}={}", key, value));
   for (const LabelSelectorRequirement& term : selector.matchExpressions) {
     if (term.operator_ == "Exists") {
       terms.push_back(term.key);
