@@ -5,6 +5,7 @@
 // A program of its own because it replaces malloc. Not built for sanitizers, where frames and
 // buffers come from malloc on purpose.
 #include <execinfo.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
