@@ -171,7 +171,7 @@ base::Result<> send_listeners(const Fd& connection, std::span<const NamedListene
   for (const NamedListener& listener : listeners) {
     const base::Result<> sent =
         send_message(connection, fmt::format("{}{}", kListener, listener.name), listener.fd.get());
-    if (!sent) return sent;
+    if (!sent) return sent.error();
   }
   return send_word(connection, kEnd);
 }

@@ -31,7 +31,7 @@ base::Result<> hand_over(const net::Fd& connection, std::span<const net::NamedLi
                        fmt::format("it says '{}', not '{}'", *asked, kTakeOver));
   }
   const base::Result<> sent = net::send_listeners(connection, listeners);
-  if (!sent) return sent;
+  if (!sent) return sent.error();
   net::limit_time(connection, kStartTime);
   const base::Result<std::string> taking = net::receive_word(connection);
   if (!taking) return taking.error().wrap("the new process did not start");

@@ -80,7 +80,7 @@ class Listeners {
       auto listener = i < taken.size() ? thread.network.adopt(std::move(taken[i]))
                                        : thread.network.listen(*bound, net::PortSharing::kShared);
       if (!listener) return listener.error();
-      if (const base::Result<> kept = keep(kClients, **listener); !kept) return kept;
+      if (const base::Result<> kept = keep(kClients, **listener); !kept) return kept.error();
       thread.shard->listen(std::move(*listener));
     }
     return {};
