@@ -66,7 +66,7 @@ void add_rows(const Schema& schema, const std::string& path, std::string& out) {
         !property.default_value;
     const std::string default_text =
         property.default_value ? fmt::format("`{}`", to_string(*property.default_value)) : "";
-    const std::string here = path.empty() ? name : path + '.' + name;
+    const std::string here = path.empty() ? name : fmt::format("{}.{}", path, name);
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", here, cell(type_text(property)),
                        required ? "needed" : cell(default_text), cell(limits_text(property)),
                        cell(property.description));

@@ -24,7 +24,7 @@ class Backoff {
     const base::Nanos whole = next_;
     next_ = std::min(options_.max, whole * 2);
     return whole / 2 + base::Nanos(static_cast<int64_t>(random.uniform() *
-                                                        static_cast<double>(whole.count() / 2)));
+                                                        static_cast<double>(whole.count()) / 2));
   }
   void reset() { next_ = options_.first; }
 

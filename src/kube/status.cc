@@ -74,7 +74,7 @@ bool is_ahead_of_server(const codec::Json& details) {
   });
 }
 
-base::Error with_wait(base::Error error, std::optional<milliseconds> wait) {
+base::Error with_wait(const base::Error& error, std::optional<milliseconds> wait) {
   return wait ? error.with_retry_after(*wait) : error;
 }
 

@@ -203,7 +203,7 @@ TEST_F(RouterScheduling, LeastRequestAvoidsTheBusy) {
 }
 
 TEST_F(RouterScheduling, AReplicaThatIsDownGetsNothingAndOneThatIsBackDoes) {
-  start_engines(2, {.policy = "round-robin"});
+  start_engines(2, {.policy = "round-robin", .slow_start = seconds(0)});
   engines_[0].kill();
   run_for(seconds(3));
   const double connects = metric("fairlead_upstream_failures_total{kind=\"connect\"}");

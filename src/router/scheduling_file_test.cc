@@ -77,7 +77,7 @@ TEST(SchedulingFile, ReadsFiltersScorersWeightsAndArguments) {
   EXPECT_EQ(options.prefix_cache.holders_max, 3U);
   const auto policy = scheduling->policy();
   ASSERT_TRUE(policy);
-  EXPECT_EQ((*policy)->filters().size(), 3U);
+  EXPECT_EQ((*policy)->filters().size(), 4U) << "and tried, health and slow-start";
   EXPECT_EQ((*policy)->scorers().size(), 4U) << "and load, for ties";
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fairlead::simulate {
@@ -10,7 +11,8 @@ namespace {
 
 base::Nanos quantile(std::vector<base::Nanos>& sorted, double share) {
   if (sorted.empty()) return base::Nanos(0);
-  const auto rank = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+  const auto rank =
+      static_cast<size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
   return sorted[rank];
 }
 

@@ -126,7 +126,8 @@ Json FakeApi::stored(const std::string& plural, const std::string& key) const {
   return found == table_.end() ? Json() : found->second;
 }
 
-void FakeApi::fail_next(int status, std::string fields, std::string reason, int count) {
+void FakeApi::fail_next(int status, const std::string& fields, const std::string& reason,
+                        int count) {
   for (int i = 0; i < count; ++i) faults_.push_back({status, fields, reason});
 }
 

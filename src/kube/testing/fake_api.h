@@ -23,7 +23,7 @@ namespace fairlead::kube {
 class FakeApi final : private net::Handler {
  public:
   FakeApi(net::Network& network, const net::Address& address, net::TlsServer* tls = nullptr);
-  ~FakeApi();
+  ~FakeApi() override;
 
   // Changes the table as another client would; `plural` is "pods" where none is given.
   void put(const std::string& space, const std::string& name, const std::string& extra = "");
@@ -32,7 +32,8 @@ class FakeApi final : private net::Handler {
   codec::Json stored(const std::string& plural, const std::string& key) const;
 
   // The next `count` requests are answered with this status.
-  void fail_next(int status, std::string fields = "", std::string reason = "", int count = 1);
+  void fail_next(int status, const std::string& fields = "", const std::string& reason = "",
+                 int count = 1);
   // Watches and continue tokens from before now are told 410.
   void compact() {
     oldest_ = revision_;
