@@ -34,13 +34,13 @@ fmt:                         ## format all C++ in place
 	@tools/install lint
 	@tools/lint --fix-format
 
-tidy: configure              ## source-tree checks, formatting, clang-tidy on changed files (ALL=1: on all)
-	@tools/install lint
+tidy:                        ## source-tree checks, formatting, clang-tidy on changed files (ALL=1: on all)
+	@tools/install build lint
 	@tools/tidy
 	@tools/lint $(if $(ALL),--all)
 
 clean:                       ## remove the build folders
-	rm -rf build build-asan build-tsan tests/e2e/.venv tests/e2e/node_modules
+	rm -rf build build-asan build-tsan build-lint tests/e2e/.venv tests/e2e/node_modules
 
 configure:
 	@tools/install build

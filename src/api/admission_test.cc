@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/custom_resource.h"
+#include "api/testing.h"
 #include "api/time.h"
 #include "codec/yaml.h"
 
@@ -17,12 +18,6 @@ namespace fairlead::api {
 namespace {
 
 using testing::UnorderedElementsAreArray;
-
-Json json(std::string_view text) {
-  auto parsed = codec::parse_json(text);
-  EXPECT_TRUE(parsed.ok()) << text;
-  return parsed ? *parsed : Json();
-}
 
 std::vector<std::string> fields(const std::vector<FieldError>& errors) {
   std::vector<std::string> names;

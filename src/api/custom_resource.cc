@@ -11,6 +11,7 @@
 #include "api/model_route.h"
 #include "api/model_server.h"
 #include "api/model_serving.h"
+#include "base/ascii.h"
 #include "codec/yaml.h"
 
 namespace fairlead::api {
@@ -84,13 +85,6 @@ std::vector<CustomResource> make_resources() {
   return list;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  return out;
-}
-
 Json text(std::string_view value) { return Json::string(std::string(value)); }
 
 Json columns_json(const CustomResource& resource) {
@@ -153,7 +147,7 @@ Json crd_json(const CustomResource& resource) {
   const Json names = Json::object({{"kind", text(kind.kind)},
                                    {"listKind", Json::string(std::string(kind.kind) + "List")},
                                    {"plural", text(kind.plural)},
-                                   {"singular", Json::string(lower(kind.kind))}});
+                                   {"singular", Json::string(base::lowered(kind.kind))}});
   const Json spec =
       Json::object({{"group", text(kind.group)},
                     {"names", names},

@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "api/pod_spec.h"
+#include "api/testing.h"
 
 namespace fairlead::api {
 namespace {
-
-Json json(std::string_view text) {
-  auto parsed = codec::parse_json(text);
-  EXPECT_TRUE(parsed.ok()) << text;
-  return parsed ? *parsed : Json();
-}
 
 TEST(Kind, NamesItsApiVersion) {
   EXPECT_EQ((Kind{"apps", "v1", "Deployment", "deployments"}).api_version(), "apps/v1");

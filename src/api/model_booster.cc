@@ -18,7 +18,7 @@ BOOST_DESCRIBE_STRUCT(ModelBooster, (), (metadata, spec, status))
 namespace {
 
 constexpr std::string_view kName = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-constexpr double kReplicasMax = 1'000'000;
+constexpr double kBoosterReplicasMax = 1'000'000;
 
 }  // namespace
 
@@ -38,10 +38,11 @@ const TypeInfo& type_of(const ModelWorker*) {
       {.doc = "One part of the back end."},
       {field<&T::type>({.doc = "Which part.", .default_json = R"("server")"}),
        field<&T::image>({.doc = "The engine's image."}),
-       field<&T::replicas>({.doc = "How many of it a group has.", .min = 0, .max = kReplicasMax}),
+       field<&T::replicas>(
+           {.doc = "How many of it a group has.", .min = 0, .max = kBoosterReplicasMax}),
        field<&T::pods>({.doc = "Pods of each, for a model that spans machines.",
                         .min = 0,
-                        .max = kReplicasMax}),
+                        .max = kBoosterReplicasMax}),
        field<&T::resources>({.doc = "What each pod asks for.", .core = "ResourceRequirements"}),
        field<&T::affinity>({.doc = "Where the pods may be.", .core = "Affinity"}),
        field<&T::tolerations>(
@@ -69,7 +70,7 @@ const TypeInfo& type_of(const ModelBackend*) {
                        .list_map_key = "name",
                        .core = "EnvVar"}),
        field<&T::replicas>(
-           {.doc = "How many groups.", .required = true, .min = 0, .max = kReplicasMax}),
+           {.doc = "How many groups.", .required = true, .min = 0, .max = kBoosterReplicasMax}),
        field<&T::workers>(
            {.doc = "The parts of a group.", .required = true, .min_items = 1, .max_items = 1000}),
        field<&T::schedulerName>({.doc = "The pods' scheduler; volcano by default."}),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "api/describe.h"
+#include "base/ascii.h"
 
 namespace fairlead::api {
 
@@ -35,8 +36,6 @@ Wide power_of_ten(int exponent) {
   while (exponent-- > 0) power *= 10;
   return power;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -69,7 +68,7 @@ class QuantityParser {
   }
 
   std::string_view digits() {
-    const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_digit);
+    const auto end = std::find_if_not(rest_.begin(), rest_.end(), base::is_digit);
     const auto count = static_cast<size_t>(end - rest_.begin());
     const std::string_view found = rest_.substr(0, count);
     rest_.remove_prefix(count);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "api/describe.h"
+#include "base/ascii.h"
 
 namespace fairlead::api {
 namespace {
@@ -20,15 +21,14 @@ using std::chrono::seconds;
 using std::chrono::sys_days;
 using std::chrono::year_month_day;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // A cursor over fixed-width fields.
 class Scan {
  public:
   explicit Scan(std::string_view rest) : rest_(rest) {}
 
   bool digits(size_t count, int& out) {
-    if (rest_.size() < count || !std::all_of(rest_.begin(), rest_.begin() + count, is_digit)) {
+    if (rest_.size() < count ||
+        !std::all_of(rest_.begin(), rest_.begin() + count, base::is_digit)) {
       return false;
     }
     out = 0;
@@ -58,7 +58,7 @@ bool scan_fraction(Scan& scan, microseconds& out) {
   if (!scan.literal('.')) return true;
   int64_t value = 0;
   size_t count = 0;
-  while (!scan.done() && is_digit(scan.rest().front())) {
+  while (!scan.done() && base::is_digit(scan.rest().front())) {
     if (count < 6) value = value * 10 + (scan.rest().front() - '0');
     ++count;
     scan.drop(1);
@@ -119,11 +119,11 @@ bool scan_part(Scan& scan, int64_t& nanos) {
   Wide fraction = 0;
   Wide divisor = 1;
   size_t count = 0;
-  for (; !scan.done() && is_digit(scan.rest().front()); scan.drop(1), ++count) {
+  for (; !scan.done() && base::is_digit(scan.rest().front()); scan.drop(1), ++count) {
     whole = std::min(whole * 10 + (scan.rest().front() - '0'), kMax + 1);
   }
   if (scan.literal('.')) {
-    for (; !scan.done() && is_digit(scan.rest().front()); scan.drop(1), ++count) {
+    for (; !scan.done() && base::is_digit(scan.rest().front()); scan.drop(1), ++count) {
       if (divisor >= 1'000'000'000'000'000) continue;
       fraction = fraction * 10 + (scan.rest().front() - '0');
       divisor *= 10;

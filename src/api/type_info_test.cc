@@ -5,6 +5,7 @@
 #include "api/describe.h"
 #include "api/int_or_string.h"
 #include "api/quantity.h"
+#include "api/testing.h"
 
 namespace fairlead::api {
 namespace {
@@ -50,12 +51,6 @@ const TypeInfo& type_of(const Outer*) {
                        field<&Outer::amount>({.doc = "amount"}),
                        field<&Outer::share>({.doc = "share"}), field<&Outer::any>({.doc = "any"})});
   return kType;
-}
-
-Json json(std::string_view text) {
-  auto parsed = codec::parse_json(text);
-  EXPECT_TRUE(parsed.ok()) << text;
-  return parsed ? *parsed : Json();
 }
 
 std::string error_of(std::string_view text) {

@@ -5,17 +5,12 @@
 #include "api/apps.h"
 #include "api/core.h"
 #include "api/pod.h"
+#include "api/testing.h"
 #include "api/volcano.h"
 #include "base/random.h"
 
 namespace fairlead::api {
 namespace {
-
-Json json(std::string_view text) {
-  auto parsed = codec::parse_json(text);
-  EXPECT_TRUE(parsed.ok()) << text;
-  return parsed ? *parsed : Json();
-}
 
 // Members in order of their names; what is empty is as good as absent.
 Json normal(const Json& value) {

@@ -9,13 +9,13 @@
 namespace fairlead::base {
 namespace {
 
-struct Unit {
+struct DurationUnit {
   std::string_view name;
   double nanos;
 };
 
 // Longest names first where one is a prefix of another.
-constexpr std::array<Unit, 6> kUnits = {
+constexpr std::array<DurationUnit, 6> kDurationUnits = {
     {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}}};
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<Nanos> parse_duration(std::string_view text) {
     valid = false;
     if (ec != std::errc() || number < 0 || !std::isfinite(number)) break;
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    for (const Unit& unit : kUnits) {
+    for (const DurationUnit& unit : kDurationUnits) {
       const bool whole_name = rest.starts_with(unit.name) &&
                               (rest.size() == unit.name.size() ||
                                (rest[unit.name.size()] >= '0' && rest[unit.name.size()] <= '9'));
@@ -54,11 +54,11 @@ Result<Nanos> parse_duration(std::string_view text) {
 
 std::string to_string(Nanos duration) {
   const auto nanos = static_cast<double>(duration.count());
-  for (size_t i = kUnits.size(); i-- > 0;) {
-    const double value = nanos / kUnits[i].nanos;
+  for (size_t i = kDurationUnits.size(); i-- > 0;) {
+    const double value = nanos / kDurationUnits[i].nanos;
     const double thousandths = value * 1000;
     if (value >= 1 && std::abs(thousandths - std::round(thousandths)) < 1e-6) {
-      return fmt::format("{:.{}g}{}", value, 15, kUnits[i].name);
+      return fmt::format("{:.{}g}{}", value, 15, kDurationUnits[i].name);
     }
   }
   return fmt::format("{}ns", duration.count());

@@ -91,16 +91,16 @@ Json build(const dom::element& element) {
 }
 
 template <class T>
-std::errc read_number(std::string_view text) {
+std::errc number_error(std::string_view text) {
   T value{};
   return std::from_chars(text.data(), text.data() + text.size(), value).ec;
 }
 
 bool number_fits(std::string_view text) {
   if (text.find_first_of(".eE") != std::string_view::npos) {
-    return read_number<double>(text) == std::errc();
+    return number_error<double>(text) == std::errc();
   }
-  return read_number<int64_t>(text) == std::errc() || read_number<uint64_t>(text) == std::errc();
+  return number_error<int64_t>(text) == std::errc() || number_error<uint64_t>(text) == std::errc();
 }
 
 // Walks to the first value that the grammar allows and the tree cannot hold.

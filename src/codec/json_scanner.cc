@@ -6,13 +6,12 @@
 #include <array>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "codec/text_run.h"
 #include "codec/utf8.h"
 
 namespace fairlead::codec {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Four hex digits at p, or -1.
 int hex4(const char* p) {
@@ -20,7 +19,7 @@ int hex4(const char* p) {
   for (int i = 0; i < 4; ++i) {
     const char c = p[i];
     int digit = 0;
-    if (is_digit(c)) {
+    if (base::is_digit(c)) {
       digit = c - '0';
     } else if (c >= 'a' && c <= 'f') {
       digit = c - 'a' + 10;
@@ -171,18 +170,18 @@ bool JsonScanner::number() {
   const char* p = at_;
   if (*p == '-') ++p;
   const char* const whole = p;
-  while (p != end_ && is_digit(*p)) ++p;
+  while (p != end_ && base::is_digit(*p)) ++p;
   bool valid = p != whole && (*whole != '0' || p - whole == 1);
   if (valid && p != end_ && *p == '.') {
     const char* const fraction = ++p;
-    while (p != end_ && is_digit(*p)) ++p;
+    while (p != end_ && base::is_digit(*p)) ++p;
     valid = p != fraction;
   }
   if (valid && p != end_ && (*p == 'e' || *p == 'E')) {
     ++p;
     if (p != end_ && (*p == '+' || *p == '-')) ++p;
     const char* const exponent = p;
-    while (p != end_ && is_digit(*p)) ++p;
+    while (p != end_ && base::is_digit(*p)) ++p;
     valid = p != exponent;
   }
   if (!valid) return fail("invalid number");
@@ -213,7 +212,7 @@ bool JsonScanner::scalar(std::string_view& out) {
       ok = literal("null");
       break;
     default:
-      ok = c == '-' || is_digit(c) ? number() : fail("expected a value");
+      ok = c == '-' || base::is_digit(c) ? number() : fail("expected a value");
   }
   out = std::string_view(first, static_cast<size_t>(at_ - first));
   return ok;

@@ -60,7 +60,7 @@ auto fields_of(const Config*) {
 }
 const StructInfo& info_of(const Config*) { return describe<Config>(); }
 
-std::string error_of(std::string_view yaml) {
+std::string error_of_yaml(std::string_view yaml) {
   const auto tree = parse_yaml("namespace: n\n" + std::string(yaml));
   EXPECT_TRUE(tree) << yaml;
   const auto config = read_described<Config>(*tree);
@@ -92,42 +92,44 @@ TEST(Described, ReadsEveryTypeAndKeepsDefaultsOfTheRest) {
 }
 
 TEST(Described, ErrorsNameLineFieldValueAndWhatIsAllowed) {
-  EXPECT_EQ(error_of("port: 0"), "line 2: port is 0: must be an integer from 1 to 65535");
-  EXPECT_EQ(error_of("port: 65536"), "line 2: port is 65536: must be an integer from 1 to 65535");
-  EXPECT_EQ(error_of("port: 1.5"), "line 2: port is 1.5: must be an integer from 1 to 65535");
-  EXPECT_EQ(error_of("log: 1"), "line 2: log is 1: must be true or false");
-  EXPECT_EQ(error_of("load: 0.9"), "line 2: load is 0.9: must be a number from 1 to 10");
-  EXPECT_EQ(error_of("host: 1.2"), "line 2: host is 1.2: must be a string (quote it)");
-  EXPECT_EQ(error_of("level: warn"), "line 2: level is 'warn': must be one of debug|info");
-  EXPECT_EQ(error_of("policy: random"),
+  EXPECT_EQ(error_of_yaml("port: 0"), "line 2: port is 0: must be an integer from 1 to 65535");
+  EXPECT_EQ(error_of_yaml("port: 65536"),
+            "line 2: port is 65536: must be an integer from 1 to 65535");
+  EXPECT_EQ(error_of_yaml("port: 1.5"), "line 2: port is 1.5: must be an integer from 1 to 65535");
+  EXPECT_EQ(error_of_yaml("log: 1"), "line 2: log is 1: must be true or false");
+  EXPECT_EQ(error_of_yaml("load: 0.9"), "line 2: load is 0.9: must be a number from 1 to 10");
+  EXPECT_EQ(error_of_yaml("host: 1.2"), "line 2: host is 1.2: must be a string (quote it)");
+  EXPECT_EQ(error_of_yaml("level: warn"), "line 2: level is 'warn': must be one of debug|info");
+  EXPECT_EQ(error_of_yaml("policy: random"),
             "line 2: policy is 'random': must be one of round-robin|prefix-cache");
-  EXPECT_EQ(error_of("timeout: 5"),
+  EXPECT_EQ(error_of_yaml("timeout: 5"),
             "line 2: timeout is 5: must be a duration such as 500ms or 1h30m from 1ms to 1m");
-  EXPECT_EQ(error_of("timeout: 61s").substr(0, 23), "line 2: timeout is '61s");
-  EXPECT_EQ(error_of("seed: -1"), "line 2: seed is -1: must be an integer at least 0");
-  EXPECT_EQ(error_of("backends: [a, 7]"), "line 2: backends[1] is 7: must be a string (quote it)");
-  EXPECT_EQ(error_of("backends: a"), "line 2: backends is 'a': must be a list");
-  EXPECT_EQ(error_of("limits:\n  retries: 128"),
+  EXPECT_EQ(error_of_yaml("timeout: 61s").substr(0, 23), "line 2: timeout is '61s");
+  EXPECT_EQ(error_of_yaml("seed: -1"), "line 2: seed is -1: must be an integer at least 0");
+  EXPECT_EQ(error_of_yaml("backends: [a, 7]"),
+            "line 2: backends[1] is 7: must be a string (quote it)");
+  EXPECT_EQ(error_of_yaml("backends: a"), "line 2: backends is 'a': must be a list");
+  EXPECT_EQ(error_of_yaml("limits:\n  retries: 128"),
             "line 3: limits.retries is 128: must be an integer from -1 to 127");
   EXPECT_EQ(
-      error_of("tiers:\n- {}\n- header_bytes: 1B"),
+      error_of_yaml("tiers:\n- {}\n- header_bytes: 1B"),
       "line 4: tiers[1].header_bytes is '1B': must be a size such as 64MiB from 1KiB to 1MiB");
-  EXPECT_EQ(error_of("limits: 3"), "line 2: limits is 3: must be a mapping of fields");
-  EXPECT_EQ(error_of("port:"), "line 2: port is null: must be an integer from 1 to 65535");
+  EXPECT_EQ(error_of_yaml("limits: 3"), "line 2: limits is 3: must be a mapping of fields");
+  EXPECT_EQ(error_of_yaml("port:"), "line 2: port is null: must be an integer from 1 to 65535");
 }
 
 TEST(Described, BoundsAreInclusive) {
   for (const char* yaml : {"port: 1", "load: 1", "load: 10", "timeout: 1ms", "timeout: 60s",
                            "seed: 0", "seed: null", "limits: {header_bytes: 1KiB, retries: 127}"}) {
-    EXPECT_EQ(error_of(yaml), "accepted") << yaml;
+    EXPECT_EQ(error_of_yaml(yaml), "accepted") << yaml;
   }
 }
 
 TEST(Described, UnknownFieldNamesTheNearest) {
-  EXPECT_EQ(error_of("prot: 1"), "line 2: unknown field prot: did you mean 'port'?");
-  EXPECT_EQ(error_of("limits:\n  retires: 1"),
+  EXPECT_EQ(error_of_yaml("prot: 1"), "line 2: unknown field prot: did you mean 'port'?");
+  EXPECT_EQ(error_of_yaml("limits:\n  retires: 1"),
             "line 3: unknown field limits.retires: did you mean 'retries'?");
-  EXPECT_EQ(error_of("limits: {x: 1}"),
+  EXPECT_EQ(error_of_yaml("limits: {x: 1}"),
             "line 2: unknown field limits.x: known are header_bytes, retries");
 }
 
@@ -159,7 +161,7 @@ TEST(Reader, WarnsWithLineAndPathInBoundedText) {
 }
 
 TEST(Described, EmptyMappingSetsNothing) {
-  EXPECT_EQ(error_of("limits:\n"), "accepted");
+  EXPECT_EQ(error_of_yaml("limits:\n"), "accepted");
   const auto limits = read_described<Limits>(*parse_yaml("# nothing\n"));
   ASSERT_TRUE(limits);
   EXPECT_EQ(limits->retries, 2);

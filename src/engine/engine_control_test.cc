@@ -13,21 +13,6 @@ using codec::Json;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-std::string chat(const std::string& text, const std::string& more = "") {
-  return fmt::format(R"({{"messages":[{{"role":"user","content":"{}"}}]{}{}}})", text,
-                     more.empty() ? "" : ",", more);
-}
-
-const Json& choice(const Json& answer, size_t i = 0) { return answer.find("choices")->items()[i]; }
-
-std::string finish(const Json& answer, size_t i = 0) {
-  return choice(answer, i).find("finish_reason")->as_string();
-}
-
-std::string error_message(const TestAnswer& answer) {
-  return answer.json().find("error")->find("message")->as_string();
-}
-
 // --- control ---
 
 TEST(EngineControl, HidesControlOutsideOfDevelopmentMode) {

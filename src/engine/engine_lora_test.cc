@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 const Environment kRuntime{.runtime_lora_updating = true};
 
-std::string chat(const std::string& model, const std::string& more = R"("max_tokens":4)") {
+std::string ask_adapter(const std::string& model, const std::string& more = R"("max_tokens":4)") {
   return fmt::format(R"({{"model":"{}","messages":[{{"role":"user","content":"hi"}}],{}}})", model,
                      more);
 }
@@ -48,15 +48,15 @@ TEST(EngineLora, LoadsListsAndUnloads) {
   EXPECT_EQ(card.find("parent")->as_string(), "base");
   EXPECT_TRUE(card.find("max_model_len")->is_null());
 
-  const TestAnswer answer = engine.post("/v1/chat/completions", chat("sql"));
+  const TestAnswer answer = engine.post("/v1/chat/completions", ask_adapter("sql"));
   EXPECT_EQ(answer.json().find("model")->as_string(), "sql");
-  EXPECT_NE(content(answer), content(engine.post("/v1/chat/completions", chat("base"))));
+  EXPECT_NE(content(answer), content(engine.post("/v1/chat/completions", ask_adapter("base"))));
 
   const TestAnswer removed = engine.post("/v1/unload_lora_adapter", R"({"lora_name":"sql"})");
   EXPECT_EQ(removed.status, 200);
   EXPECT_EQ(removed.body, "Success: LoRA adapter 'sql' removed successfully.");
   EXPECT_THAT(models(engine), ElementsAre("base", "other"));
-  const TestAnswer gone = engine.post("/v1/chat/completions", chat("sql"));
+  const TestAnswer gone = engine.post("/v1/chat/completions", ask_adapter("sql"));
   EXPECT_EQ(gone.status, 404);
   EXPECT_THAT(gone.body, HasSubstr("The model `sql` does not exist."));
 }
@@ -84,7 +84,8 @@ TEST(EngineLora, NeedsItsFlagAndItsEnvironment) {
   EXPECT_EQ(without_environment.post("/v1/load_lora_adapter", load("poet")).status, 404);
   EXPECT_EQ(without_environment.post("/v1/unload_lora_adapter", R"({"lora_name":"sql"})").status,
             404);
-  EXPECT_EQ(content(without_environment.post("/v1/chat/completions", chat("sql"))).empty(), false);
+  EXPECT_EQ(content(without_environment.post("/v1/chat/completions", ask_adapter("sql"))).empty(),
+            false);
   TestEngine without_flag("", kRuntime);
   const TestAnswer answer = without_flag.post("/v1/load_lora_adapter", load("sql"));
   EXPECT_EQ(answer.status, 400);
@@ -129,10 +130,12 @@ TEST(EngineLora, AsManyAdaptersRunAtATimeAsThereAreSeats) {
       "vllm:num_requests_waiting_by_reason{engine=\"0\",model_name=\"Qwen/Qwen3-0.6B\","
       "reason=\"deferred\"}";
   std::vector<TestAnswer> answers = engine.ask_all(
-      {{.path = "/v1/chat/completions", .body = chat("sql", R"("max_tokens":100,"stream":true)")},
-       {.path = "/v1/chat/completions", .body = chat("poet", R"("max_tokens":100,"stream":true)")},
+      {{.path = "/v1/chat/completions",
+        .body = ask_adapter("sql", R"("max_tokens":100,"stream":true)")},
        {.path = "/v1/chat/completions",
-        .body = chat("Qwen/Qwen3-0.6B", R"("max_tokens":100,"stream":true)")}});
+        .body = ask_adapter("poet", R"("max_tokens":100,"stream":true)")},
+       {.path = "/v1/chat/completions",
+        .body = ask_adapter("Qwen/Qwen3-0.6B", R"("max_tokens":100,"stream":true)")}});
   EXPECT_GT(answers[1].pieces.front(), answers[0].pieces.back()) << "after the first adapter";
   EXPECT_LT(answers[2].pieces.front(), answers[0].pieces.back()) << "beside it";
   EXPECT_EQ(engine.metric(deferred), 0);
@@ -143,9 +146,9 @@ TEST(EngineLora, AsManyAdaptersRunAtATimeAsThereAreSeats) {
 
 TEST(EngineLora, RequestsOutliveTheirAdapter) {
   TestEngine engine("--enable-lora --lora-modules sql=/a", kRuntime);
-  const std::vector<TestAnswer> answers =
-      engine.ask_all({{.path = "/v1/chat/completions", .body = chat("sql", R"("max_tokens":50)")},
-                      {.path = "/v1/unload_lora_adapter", .body = R"({"lora_name":"sql"})"}});
+  const std::vector<TestAnswer> answers = engine.ask_all(
+      {{.path = "/v1/chat/completions", .body = ask_adapter("sql", R"("max_tokens":50)")},
+       {.path = "/v1/unload_lora_adapter", .body = R"({"lora_name":"sql"})"}});
   EXPECT_FALSE(content(answers[0]).empty());
   EXPECT_EQ(answers[1].status, 200);
 }

@@ -15,23 +15,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-std::string chat(const std::string& text, const std::string& more = "") {
-  return fmt::format(R"({{"messages":[{{"role":"user","content":"{}"}}]{}{}}})", text,
-                     more.empty() ? "" : ",", more);
-}
-
-const Json& choice(const Json& answer, size_t i = 0) { return answer.find("choices")->items()[i]; }
 std::string content(const Json& answer, size_t i = 0) {
   return choice(answer, i).find("message")->find("content")->as_string();
 }
-std::string finish(const Json& answer, size_t i = 0) {
-  return choice(answer, i).find("finish_reason")->as_string();
-}
 int64_t usage(const Json& answer, const char* key) {
   return answer.find("usage")->find(key)->as_int();
-}
-std::string error_message(const TestAnswer& answer) {
-  return answer.json().find("error")->find("message")->as_string();
 }
 // The text of all chunks of one choice.
 std::string streamed(const std::vector<Json>& events, int64_t index = 0) {

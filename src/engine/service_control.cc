@@ -9,7 +9,7 @@ namespace fairlead::engine {
 
 namespace {
 
-constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kControlJson = "application/json";
 
 // The values of one key of a query string; no escapes are expected.
 std::vector<std::string_view> query_values(std::string_view target, std::string_view key) {
@@ -39,7 +39,7 @@ bool is_mode(std::string_view mode) { return mode == "abort" || mode == "wait" |
 }  // namespace
 
 Service::Reply Service::faults(net::Exchange& exchange) {
-  Reply reply{.content_type = kJson};
+  Reply reply{.content_type = kControlJson};
   if (exchange.request().method == "POST") {
     auto json = codec::parse_json(exchange.body());
     if (!json) return error_reply(protocol::engine_error(400, json.error().describe()));
@@ -84,7 +84,7 @@ rt::Task<bool> Service::halt(Core::Stop why, std::string_view mode) {
 
 rt::Task<Call::Outcome> Service::pause(net::Exchange& exchange) {
   const std::string_view mode = query_value(exchange.request().target, "mode", "abort");
-  Reply reply{.content_type = kJson};
+  Reply reply{.content_type = kControlJson};
   if (!is_mode(mode)) {
     reply.status = 400;
     reply.body = R"({"error":"mode must be one of abort, wait, keep"})";

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/ascii.h"
 #include "engine/parse_args.h"
 
 namespace fairlead::engine {
@@ -74,10 +75,7 @@ rt::Task<TestAnswer> TestEngine::exchange(TestEngine& self, TestRequest request)
   answer.status = connection.response().status;
   answer.content_type = connection.response().value("content-type");
   for (const net::Field& field : connection.response().fields) {
-    std::string name(field.name);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    answer.fields += fmt::format("{}: {}\n", name, field.value);
+    answer.fields += fmt::format("{}: {}\n", base::lowered(field.name), field.value);
   }
   if (request.read_from > self.loop.now()) {
     static_cast<void>(co_await rt::sleep_until(request.read_from));
@@ -128,6 +126,23 @@ double TestEngine::metric(const std::string& series) {
   if (at == std::string::npos) return -1;
   const size_t space = text.find(' ', at + series.size());
   return std::stod(text.substr(space + 1));
+}
+
+std::string chat(const std::string& text, const std::string& more) {
+  return fmt::format(R"({{"messages":[{{"role":"user","content":"{}"}}]{}{}}})", text,
+                     more.empty() ? "" : ",", more);
+}
+
+const codec::Json& choice(const codec::Json& answer, size_t i) {
+  return answer.find("choices")->items()[i];
+}
+
+std::string finish(const codec::Json& answer, size_t i) {
+  return choice(answer, i).find("finish_reason")->as_string();
+}
+
+std::string error_message(const TestAnswer& answer) {
+  return answer.json().find("error")->find("message")->as_string();
 }
 
 }  // namespace fairlead::engine

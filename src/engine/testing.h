@@ -40,6 +40,13 @@ struct TestRequest {
   base::TimePoint read_from{};
 };
 
+// The body of a chat of one message; `more` are further members.
+std::string chat(const std::string& text, const std::string& more = "");
+// Of a chat's answer.
+const codec::Json& choice(const codec::Json& answer, size_t i = 0);
+std::string finish(const codec::Json& answer, size_t i = 0);
+std::string error_message(const TestAnswer& answer);
+
 class TestEngine {
  public:
   // `args` as on the command line; the engine listens on 10.0.0.1:8000.

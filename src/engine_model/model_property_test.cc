@@ -15,7 +15,7 @@
 namespace fairlead::engine_model {
 namespace {
 
-class Source : public TokenSource {
+class DrawnSource : public TokenSource {
  public:
   Next next_token(uint64_t user) override {
     const uint64_t draw = base::mix64(user * 1000 + counts_[user]++);
@@ -71,7 +71,7 @@ Trace play(uint64_t seed) {
   base::Random random(seed);
   const World world = make_world(random);
   const Profile& profile = *find_profile("h100-8b");
-  Source source;
+  DrawnSource source;
   EngineModel model(world.config, profile, source);
   Trace trace;
   base::TimePoint now{};
@@ -215,7 +215,7 @@ TEST(ModelProperties, HitsExactlyWhatANaiveReferenceHits) {
     World world = make_world(random);
     world.config.enable_prefix_caching = true;
     world.config.max_num_batched_tokens = 10'000;
-    Source source;
+    DrawnSource source;
     EngineModel model(world.config, *find_profile("h100-8b"), source);
     NaiveEngine naive(world.config);
     base::TimePoint now{};

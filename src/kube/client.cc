@@ -125,8 +125,7 @@ rt::Task<Client::ConnectionResult> Client::begin_on(
     co_return base::Error(ErrorCode::kCancelled, "the lease is lost: nothing is written");
   }
   ++stats_.requests;
-  std::array<iovec, 2> pieces = {
-      {{head.data(), head.size()}, {const_cast<char*>(request.body.data()), request.body.size()}}};
+  std::array<iovec, 2> pieces = {{{head.data(), head.size()}, net::iovec_of(request.body)}};
   base::Result<> done = co_await connection->http.send(
       std::span(pieces).first(request.body.empty() ? 1 : 2), deadline);
   if (!done) co_return done.error();

@@ -108,7 +108,7 @@ std::optional<std::string> read_output(int descriptor) {
   return std::nullopt;
 }
 
-std::string_view text_at(const Json& object, std::string_view key) {
+std::string_view exec_text(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value == nullptr ? std::string_view() : std::string_view(value->as_string());
 }
@@ -119,16 +119,17 @@ base::Result<ExecCredential> parse_exec_credential(std::string_view json,
                                                    std::string_view api_version) {
   const base::Result<Json> root = codec::parse_json(json);
   if (!root) return root.error().wrap("its output");
-  if (text_at(*root, "kind") != "ExecCredential" || text_at(*root, "apiVersion") != api_version) {
+  if (exec_text(*root, "kind") != "ExecCredential" ||
+      exec_text(*root, "apiVersion") != api_version) {
     return base::invalid_argument(
         fmt::format("its output is no ExecCredential of {}", api_version));
   }
   const Json* status = root->find("status");
   if (status == nullptr) return base::invalid_argument("its output has no status");
   ExecCredential credential;
-  credential.token = text_at(*status, "token");
-  const std::string_view chain = text_at(*status, "clientCertificateData");
-  const std::string_view key = text_at(*status, "clientKeyData");
+  credential.token = exec_text(*status, "token");
+  const std::string_view chain = exec_text(*status, "clientCertificateData");
+  const std::string_view key = exec_text(*status, "clientKeyData");
   if (chain.empty() != key.empty()) {
     return base::invalid_argument("its output has one of certificate and key without the other");
   }
@@ -138,7 +139,7 @@ base::Result<ExecCredential> parse_exec_credential(std::string_view json,
   if (credential.token.empty() && !credential.certificate) {
     return base::invalid_argument("its output has neither token nor certificate");
   }
-  const std::string_view expires = text_at(*status, "expirationTimestamp");
+  const std::string_view expires = exec_text(*status, "expirationTimestamp");
   if (!expires.empty()) {
     credential.expires = parse_time(expires);
     if (!credential.expires) {

@@ -11,7 +11,7 @@ namespace {
 
 using codec::Json;
 
-std::string text_at(const Json& object, std::string_view key) {
+std::string lease_text(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value == nullptr ? std::string() : value->as_string();
 }
@@ -41,10 +41,10 @@ Json text_or_nothing(const std::string& text) { return text.empty() ? Json() : J
 LeaseRecord read_lease(const Json& lease) {
   const Json* spec = lease.find("spec");
   if (spec == nullptr) return {};
-  return {.holder = text_at(*spec, "holderIdentity"),
+  return {.holder = lease_text(*spec, "holderIdentity"),
           .duration_seconds = number_at(*spec, "leaseDurationSeconds"),
-          .acquired = text_at(*spec, "acquireTime"),
-          .renewed = text_at(*spec, "renewTime"),
+          .acquired = lease_text(*spec, "acquireTime"),
+          .renewed = lease_text(*spec, "renewTime"),
           .transitions = number_at(*spec, "leaseTransitions")};
 }
 

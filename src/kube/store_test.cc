@@ -86,7 +86,7 @@ TEST(Store, FindsByIndex) {
 }
 
 // Plays what a handler was told, and refuses an illegal story.
-struct Listener {
+struct StoreListener {
   std::map<std::string, ObjectPtr> seen;
   void hear(const Notification& n) {
     const std::string key = n.object->key();
@@ -116,7 +116,7 @@ void play(uint64_t seed) {
   base::Random random(seed);
   Store store;
   DeliveryQueue queue;
-  Listener listener;
+  StoreListener listener;
   std::map<std::string, ObjectPtr> truth;
   int version = 1;
   int uid = 1;

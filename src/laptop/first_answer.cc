@@ -60,7 +60,7 @@ rt::Task<base::Result<>> send_question(net::ClientConnection& connection,
       "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
       "x-fairlead-explain: 1\r\nContent-Length: {}\r\n\r\n",
       net::to_string(address), body.size());
-  iovec pieces[] = {{head.data(), head.size()}, {const_cast<char*>(body.data()), body.size()}};
+  iovec pieces[] = {{head.data(), head.size()}, net::iovec_of(body)};
   auto sent = co_await connection.send(pieces, deadline);
   if (!sent) co_return sent;
   co_return co_await connection.read_head(net::AnswerTo::kOther, deadline);

@@ -142,8 +142,7 @@ rt::Task<base::Result<FetchAnswer>> fetch(ClientConnection& connection, FetchReq
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", request.body.size());
   }
   head += "\r\n";
-  std::array<iovec, 2> pieces = {
-      {{head.data(), head.size()}, {const_cast<char*>(request.body.data()), request.body.size()}}};
+  std::array<iovec, 2> pieces = {{{head.data(), head.size()}, iovec_of(request.body)}};
   base::Result<> done =
       co_await connection.send(std::span(pieces).first(request.body.empty() ? 1 : 2), deadline);
   if (!done) co_return done.error();

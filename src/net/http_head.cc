@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/ascii.h"
+
 namespace fairlead::net {
 namespace {
 
@@ -50,14 +52,6 @@ bool is_field_value(std::string_view text) {
   return true;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // Takes a line off the front; the head scanner has seen that lines end in CRLF.
 std::string_view take_line(std::string_view& rest) {
   const size_t lf = rest.find('\n');
@@ -67,7 +61,7 @@ std::string_view take_line(std::string_view& rest) {
 }
 
 // What the framing fields said; a second one of a kind is an error.
-struct Framing {
+struct FramingFields {
   bool has_length = false;
   bool has_coding = false;
   uint64_t length = 0;
@@ -76,7 +70,7 @@ struct Framing {
   bool says_keep_alive = false;
 };
 
-HeadError take_length(std::string_view value, Framing& framing) {
+HeadError take_length(std::string_view value, FramingFields& framing) {
   constexpr size_t kDigitsMax = 18;
   if (framing.has_length) return {400, "repeated Content-Length"};
   if (value.empty() || value.size() > kDigitsMax) return {400, "invalid Content-Length"};
@@ -94,13 +88,13 @@ HeadError take_field(std::string_view line, Field& field) {
   if (colon == std::string_view::npos) return {400, "header line without a colon"};
   field.name = line.substr(0, colon);
   if (!is_token(field.name)) return {400, "invalid header name"};
-  field.value = trim(line.substr(colon + 1));
+  field.value = base::trimmed(line.substr(colon + 1));
   if (!is_field_value(field.value)) return {400, "invalid header value"};
   return {};
 }
 
 HeadError parse_fields(std::string_view rest, const HeadLimits& limits, Head& out,
-                       Framing& framing) {
+                       FramingFields& framing) {
   out.fields.clear();
   for (std::string_view line = take_line(rest); !line.empty(); line = take_line(rest)) {
     if (out.fields.size() == limits.fields_max) return {431, "too many header fields"};
@@ -132,7 +126,7 @@ HeadError parse_fields(std::string_view rest, const HeadLimits& limits, Head& ou
   return {};
 }
 
-HeadError apply_framing(const Framing& framing, Head& out) {
+HeadError apply_framing(const FramingFields& framing, Head& out) {
   if (framing.has_coding) {
     if (framing.has_length) return {400, "both Content-Length and Transfer-Encoding"};
     if (out.minor_version == 0) return {400, "Transfer-Encoding in HTTP/1.0"};
@@ -239,7 +233,7 @@ HeadError parse_request_head(std::string_view head, const HeadLimits& limits, Re
   if (const HeadError error = parse_target(line.substr(first + 1, last - first - 1), limits, out)) {
     return error;
   }
-  Framing framing;
+  FramingFields framing;
   if (const HeadError error = parse_fields(head, limits, out, framing)) return error;
   if (const HeadError error = apply_framing(framing, out)) return error;
   return check_request_fields(out);
@@ -262,7 +256,7 @@ HeadError parse_response_head(std::string_view head, const HeadLimits& limits, A
     out.status = out.status * 10 + (c - '0');
   }
   if (out.status < 100 || out.status > 599) return {502, "invalid status"};
-  Framing framing;
+  FramingFields framing;
   if (const HeadError error = parse_fields(head, limits, out, framing)) return {502, error.message};
   if (const HeadError error = apply_framing(framing, out)) return {502, error.message};
   const bool no_body =
@@ -279,7 +273,7 @@ HeadError parse_response_head(std::string_view head, const HeadLimits& limits, A
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
+    if (base::lowered(a[i]) != base::lowered(b[i])) return false;
   }
   return true;
 }
@@ -287,7 +281,7 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
 bool list_contains(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
-    if (equals_ignoring_case(trim(list.substr(0, comma)), token)) return true;
+    if (equals_ignoring_case(base::trimmed(list.substr(0, comma)), token)) return true;
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }

@@ -10,7 +10,7 @@
 namespace fairlead::net {
 namespace {
 
-constexpr size_t kReadBytes = 8 * 1024;
+constexpr size_t kRequestReadBytes = 8 * 1024;
 // A connection keeps at most this much memory from one request to the next.
 constexpr size_t kKeptBytesMax = 64 * 1024;
 // After a refusal the client may still be sending: its bytes are read and dropped within these
@@ -94,8 +94,7 @@ rt::Task<base::Result<>> Exchange::respond(Answer answer, std::string_view body)
   CHECK(!started_, "one answer to a request");
   write_head(answer, Framing::kCounted, body.size());
   if (request_.method == "HEAD") body = {};
-  std::array<iovec, 2> pieces = {
-      {{out_.data(), out_.size()}, {const_cast<char*>(body.data()), body.size()}}};
+  std::array<iovec, 2> pieces = {{{out_.data(), out_.size()}, iovec_of(body)}};
   const size_t count = body.empty() ? 1 : 2;
   base::Result<> written =
       co_await write_all(connection_.stream, std::span(pieces).first(count), write_deadline());
@@ -116,9 +115,7 @@ rt::Task<base::Result<>> Exchange::write(std::string_view piece) {
   out_.clear();
   base::append_hex(out_, piece.size());
   out_ += "\r\n";
-  std::array<iovec, 3> pieces = {{{out_.data(), out_.size()},
-                                  {const_cast<char*>(piece.data()), piece.size()},
-                                  {const_cast<char*>("\r\n"), 2}}};
+  std::array<iovec, 3> pieces = {{{out_.data(), out_.size()}, iovec_of(piece), iovec_of("\r\n")}};
   co_return co_await write_all(connection_.stream, pieces, write_deadline());
 }
 
@@ -231,7 +228,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
         co_return co_await refuse_head({431, "request head too large"});
       }
       const base::Result<size_t> n =
-          co_await read_some(stream_, in_.room(kReadBytes / 2), deadline);
+          co_await read_some(stream_, in_.room(kRequestReadBytes / 2), deadline);
       if (!n && n.error().code() == base::ErrorCode::kDeadlineExceeded && !in_.empty()) {
         co_return co_await refuse_head({408, "request head not complete in time"});
       }
@@ -254,7 +251,7 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
         co_await stream_.wait_readable(base::after(loop_.now(), options().idle_timeout));
     unlink();
     if (status != rt::WaitStatus::kReady) co_return false;
-    const IoResult io = stream_.try_read(in_.room(kReadBytes));
+    const IoResult io = stream_.try_read(in_.room(kRequestReadBytes));
     if (io.kind == IoResult::Kind::kBytes) in_.commit(io.count);
     co_return io.kind == IoResult::Kind::kBytes || io.kind == IoResult::Kind::kWouldBlock;
   }
@@ -337,9 +334,9 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
       in_.append(rest);
       position = head_bytes;
       const char* before = in_.data().data();
-      static_cast<void>(in_.room(kReadBytes));
+      static_cast<void>(in_.room(kRequestReadBytes));
       if (in_.data().data() != before) reparse(head_bytes);
-      const Read read = co_await read_more(in_, kReadBytes, body_.size());
+      const Read read = co_await read_more(in_, kRequestReadBytes, body_.size());
       if (read != Read::kDone) co_return read;
       reparse(head_bytes);
     }
@@ -421,7 +418,8 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
     const base::TimePoint deadline = base::after(loop_.now(), kLingerTime);
     size_t dropped = 0;
     while (dropped < kLingerBytesMax) {
-      const base::Result<size_t> n = co_await read_some(stream_, in_.room(kReadBytes), deadline);
+      const base::Result<size_t> n =
+          co_await read_some(stream_, in_.room(kRequestReadBytes), deadline);
       if (!n || *n == 0) co_return;
       dropped += *n;
     }

@@ -52,7 +52,7 @@ struct Message {
 };
 
 base::Result<> send_message(const Fd& connection, std::string_view word, int fd) {
-  iovec piece = {const_cast<char*>(word.data()), word.size()};
+  iovec piece = iovec_of(word);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &piece;

@@ -71,7 +71,7 @@ rt::Task<base::Result<>> write_all(ByteStream& stream, std::span<iovec> pieces,
 
 rt::Task<base::Result<>> write_all(ByteStream& stream, std::string_view bytes,
                                    base::TimePoint deadline) {
-  iovec piece = {const_cast<char*>(bytes.data()), bytes.size()};
+  iovec piece = iovec_of(bytes);
   co_return co_await write_all(stream, std::span<iovec>(&piece, bytes.empty() ? 0 : 1), deadline);
 }
 

@@ -26,6 +26,11 @@ struct IoResult {
   size_t count = 0;
 };
 
+// As the system calls take what they only read.
+inline iovec iovec_of(std::string_view bytes) {
+  return {const_cast<char*>(bytes.data()), bytes.size()};
+}
+
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -35,7 +40,7 @@ class ByteStream {
   // kBytes with how much was taken, perhaps not all. Never kEof.
   virtual IoResult try_write(std::span<const iovec> pieces) = 0;
   IoResult try_write(std::string_view bytes) {
-    const iovec piece = {const_cast<char*>(bytes.data()), bytes.size()};
+    const iovec piece = iovec_of(bytes);
     return try_write({&piece, 1});
   }
   // The peer reads the end after what was written.

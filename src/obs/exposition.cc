@@ -4,13 +4,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/float_text.h"
 
 namespace fairlead::obs {
 namespace {
 
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Python's client prints repr(), but from seven digits before the point on it moves the point
 // itself and writes "e+0" and the exponent, whatever the exponent's length.
@@ -30,13 +30,15 @@ void append_python_number(std::string& out, double value) {
 }  // namespace
 
 bool is_label_name(std::string_view name) {
-  return !name.empty() && is_alpha(name[0]) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return is_alpha(c) || is_digit(c); });
+  return !name.empty() && is_alpha(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+    return is_alpha(c) || base::is_digit(c);
+  });
 }
 
 bool is_metric_name(std::string_view name) {
-  const auto allowed = [](char c) { return is_alpha(c) || is_digit(c) || c == ':'; };
-  return !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), allowed);
+  const auto allowed = [](char c) { return is_alpha(c) || base::is_digit(c) || c == ':'; };
+  return !name.empty() && !base::is_digit(name[0]) &&
+         std::all_of(name.begin(), name.end(), allowed);
 }
 
 void append_family_head(std::string& out, std::string_view name, std::string_view help,

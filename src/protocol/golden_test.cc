@@ -20,7 +20,7 @@ namespace {
 
 using codec::Json;
 
-Json parsed(std::string_view text) {
+Json parsed_json(std::string_view text) {
   auto json = codec::parse_json(text);
   EXPECT_TRUE(json.ok()) << text;
   return json ? std::move(*json) : Json();
@@ -123,7 +123,7 @@ TEST(Golden, WritesEveryAnswerByteForByte) {
   for (const Exchange& exchange : recorded_exchanges()) {
     if (exchange.status != 200 || !exchange.answer.starts_with("{\"id\":")) continue;
     std::string out;
-    const Answer answer = answer_of(parsed(exchange.answer));
+    const Answer answer = answer_of(parsed_json(exchange.answer));
     exchange.path == "/v1/completions" ? append_completion(out, answer)
                                        : append_chat_completion(out, answer);
     EXPECT_EQ(out, exchange.answer) << exchange.name;
@@ -138,8 +138,8 @@ TEST(Golden, WritesEveryStreamByteForByte) {
     if (!exchange.answer.starts_with("data: ")) continue;
     std::string out;
     for (const std::string& event : events_of(exchange)) {
-      exchange.path == "/v1/completions" ? append_completion_event(out, parsed(event))
-                                         : append_chat_event(out, parsed(event));
+      exchange.path == "/v1/completions" ? append_completion_event(out, parsed_json(event))
+                                         : append_chat_event(out, parsed_json(event));
     }
     append_done(out);
     EXPECT_EQ(out, exchange.answer) << exchange.name;
@@ -150,7 +150,7 @@ TEST(Golden, WritesEveryStreamByteForByte) {
 
 TEST(Golden, WritesTheOtherEndpointsAnswersByteForByte) {
   std::string out;
-  const Json card = parsed(recorded("models").answer).find("data")->items()[0];
+  const Json card = parsed_json(recorded("models").answer).find("data")->items()[0];
   const ModelCard model{.id = "tiny",
                         .root = "tiny-model",
                         .permission_id = text_of(card.find("permission")->items()[0], "id"),
@@ -159,10 +159,10 @@ TEST(Golden, WritesTheOtherEndpointsAnswersByteForByte) {
   append_models(out, {&model, 1});
   EXPECT_EQ(std::exchange(out, ""), recorded("models").answer);
 
-  const auto ids = *ids_of(parsed(recorded("tokenize prompt").answer), "tokens");
+  const auto ids = *ids_of(parsed_json(recorded("tokenize prompt").answer), "tokens");
   append_tokenized(out, {ids, 8192, std::vector<std::string>{"hi", "Ġthe", "re"}});
   EXPECT_EQ(std::exchange(out, ""), recorded("tokenize prompt").answer);
-  const auto chat_ids = *ids_of(parsed(recorded("tokenize chat").answer), "tokens");
+  const auto chat_ids = *ids_of(parsed_json(recorded("tokenize chat").answer), "tokens");
   append_tokenized(out, {chat_ids, 8192});
   EXPECT_EQ(std::exchange(out, ""), recorded("tokenize chat").answer);
 
@@ -180,25 +180,26 @@ TEST(Golden, WritesTheOtherEndpointsAnswersByteForByte) {
   EXPECT_EQ(std::exchange(out, ""), recorded("error: method").answer);
 }
 
-const EngineLimits kLimits{.served_names = {"tiny"}, .vocabulary = BuiltinTokenizer().vocabulary()};
+const EngineLimits kTinyLimits{.served_names = {"tiny"},
+                               .vocabulary = BuiltinTokenizer().vocabulary()};
 
 // What an engine does with a request before it generates.
 Refusal admit_chat(const std::string& body) {
   ChatRequest request;
   if (auto refusal = parse_chat(body, request)) return refusal;
-  if (auto refusal = check_model(request.model, kLimits)) return refusal;
-  if (auto refusal = check_chat(request, kLimits)) return refusal;
+  if (auto refusal = check_model(request.model, kTinyLimits)) return refusal;
+  if (auto refusal = check_chat(request, kTinyLimits)) return refusal;
   std::vector<TokenId> prompt;
   BuiltinTokenizer().encode(render_chat(request.conversation), prompt);
-  if (auto refusal = check_prompt(request, kLimits, prompt)) return refusal;
-  return check_sampling(request, prompt.size(), kLimits);
+  if (auto refusal = check_prompt(request, kTinyLimits, prompt)) return refusal;
+  return check_sampling(request, prompt.size(), kTinyLimits);
 }
 
 Refusal admit_completion(const std::string& body) {
   CompletionRequest request;
   if (auto refusal = parse_completion(body, request)) return refusal;
-  if (auto refusal = check_model(request.model, kLimits)) return refusal;
-  if (auto refusal = check_completion(request, kLimits)) return refusal;
+  if (auto refusal = check_model(request.model, kTinyLimits)) return refusal;
+  if (auto refusal = check_completion(request, kTinyLimits)) return refusal;
   for (const Prompt& prompt : request.prompts) {
     std::vector<TokenId> ids;
     if (const auto* text = std::get_if<std::string>(&prompt)) {
@@ -206,8 +207,8 @@ Refusal admit_completion(const std::string& body) {
     } else {
       ids = std::get<std::vector<TokenId>>(prompt);
     }
-    if (auto refusal = check_prompt(request, kLimits, ids)) return refusal;
-    if (auto refusal = check_sampling(request, ids.size(), kLimits)) return refusal;
+    if (auto refusal = check_prompt(request, kTinyLimits, ids)) return refusal;
+    if (auto refusal = check_sampling(request, ids.size(), kTinyLimits)) return refusal;
   }
   return std::nullopt;
 }

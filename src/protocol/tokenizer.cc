@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "codec/utf8.h"
 
@@ -30,7 +31,6 @@ enum Shape : TokenId { kLower, kCapitalized, kUpper };
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Match {
   TokenId id;
@@ -81,7 +81,7 @@ Match match_spaces(std::string_view text) {
 Match match_digits(std::string_view text) {
   TokenId number = 0;
   size_t digits = 0;
-  while (digits < std::min<size_t>(text.size(), 3) && is_digit(text[digits])) {
+  while (digits < std::min<size_t>(text.size(), 3) && base::is_digit(text[digits])) {
     number = number * 10 + static_cast<TokenId>(text[digits++] - '0');
   }
   if (digits == 1) return {static_cast<unsigned char>(text[0]), 1};
@@ -92,7 +92,7 @@ Match match_at(std::string_view text) {
   const char c = text[0];
   if (c == ' ') return match_spaces(text);
   if (is_lower(c) || is_upper(c)) return match_word(text, 0);
-  if (is_digit(c)) return match_digits(text);
+  if (base::is_digit(c)) return match_digits(text);
   if (c == '<') {
     for (size_t i = 0; i < std::size(kSpecials); ++i) {
       if (text.starts_with(kSpecials[i])) {

@@ -11,23 +11,23 @@
 namespace fairlead::protocol {
 namespace {
 
-const BuiltinTokenizer kTokenizer;
+const BuiltinTokenizer kBuiltin;
 
 std::vector<TokenId> encode(std::string_view text) {
   std::vector<TokenId> ids;
-  kTokenizer.encode(text, ids);
+  kBuiltin.encode(text, ids);
   return ids;
 }
 
 std::vector<std::string> pieces(std::string_view text) {
   std::vector<std::string> out;
-  for (const TokenId id : encode(text)) kTokenizer.append_bytes(id, out.emplace_back());
+  for (const TokenId id : encode(text)) kBuiltin.append_bytes(id, out.emplace_back());
   return out;
 }
 
 std::string round_trip(std::string_view text) {
   std::string out;
-  for (const TokenId id : encode(text)) kTokenizer.append_bytes(id, out);
+  for (const TokenId id : encode(text)) kBuiltin.append_bytes(id, out);
   return out;
 }
 
@@ -48,9 +48,9 @@ TEST(BuiltinTokenizer, ReadsSpecialTokensInTheTextAndLeavesThemOutOfDecodedText)
   const auto ids = encode("<|im_start|>user\nhi<|im_end|>\n<|im_|>");
   EXPECT_EQ(ids.front(), BuiltinTokenizer::kMessageStart);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), BuiltinTokenizer::kMessageEnd), 1);
-  EXPECT_EQ(decode(kTokenizer, ids), "user\nhi\n<|im_|>");
-  EXPECT_TRUE(kTokenizer.is_special(kTokenizer.end_of_text()));
-  EXPECT_FALSE(kTokenizer.is_special('a'));
+  EXPECT_EQ(decode(kBuiltin, ids), "user\nhi\n<|im_|>");
+  EXPECT_TRUE(kBuiltin.is_special(kBuiltin.end_of_text()));
+  EXPECT_FALSE(kBuiltin.is_special('a'));
 }
 
 TEST(BuiltinTokenizer, BringsEveryTextBackWithinItsVocabulary) {
@@ -64,7 +64,7 @@ TEST(BuiltinTokenizer, BringsEveryTextBackWithinItsVocabulary) {
                                    : alphabet[random.below(alphabet.size())]);
     }
     EXPECT_EQ(round_trip(text), text) << "seed " << seed;
-    for (const TokenId id : encode(text)) ASSERT_LT(id, kTokenizer.vocabulary());
+    for (const TokenId id : encode(text)) ASSERT_LT(id, kBuiltin.vocabulary());
   }
 }
 
@@ -96,26 +96,26 @@ TEST(BuiltinTokenizer, TakesNearlyFourBytesOfEnglishAToken) {
 
 TEST(BuiltinTokenizer, GivesEveryIdOfItsVocabularySomeBytesAndNoneToOthers) {
   std::string text;
-  for (TokenId id = 0; id < kTokenizer.vocabulary(); ++id) {
+  for (TokenId id = 0; id < kBuiltin.vocabulary(); ++id) {
     text.clear();
-    kTokenizer.append_bytes(id, text);
+    kBuiltin.append_bytes(id, text);
     if (text.empty()) {
       EXPECT_TRUE(id > 258 && id < 272) << id;  // left free for further special tokens
     }
   }
   text.clear();
-  kTokenizer.append_bytes(kTokenizer.vocabulary(), text);
-  kTokenizer.append_bytes(UINT32_MAX, text);
+  kBuiltin.append_bytes(kBuiltin.vocabulary(), text);
+  kBuiltin.append_bytes(UINT32_MAX, text);
   EXPECT_EQ(text, "");
 }
 
 TEST(BuiltinTokenizer, MakesUpOneTokenWordsThatAreTheSameForTheSameDraw) {
   std::set<TokenId> seen;
   for (uint64_t draw = 0; draw < 2000; ++draw) {
-    const TokenId id = kTokenizer.plausible(draw);
-    EXPECT_EQ(id, kTokenizer.plausible(draw));
+    const TokenId id = kBuiltin.plausible(draw);
+    EXPECT_EQ(id, kBuiltin.plausible(draw));
     std::string text;
-    kTokenizer.append_bytes(id, text);
+    kBuiltin.append_bytes(id, text);
     ASSERT_EQ(encode(text), std::vector<TokenId>{id}) << text;
     seen.insert(id);
   }
@@ -125,7 +125,7 @@ TEST(BuiltinTokenizer, MakesUpOneTokenWordsThatAreTheSameForTheSameDraw) {
 TEST(TokenName, SpellsBytesAsByteLevelBpeDoes) {
   const auto names = [](std::string_view text) {
     std::vector<std::string> out;
-    for (const TokenId id : encode(text)) out.push_back(token_name(kTokenizer, id));
+    for (const TokenId id : encode(text)) out.push_back(token_name(kBuiltin, id));
     return out;
   };
   EXPECT_EQ(names("hi the\n"), (Pieces{"hi", "Ġthe", "Ċ"}));

@@ -169,7 +169,7 @@ class Allocations : public testing::TestWithParam<std::string_view> {
   rt::Task<void> exchange(net::ClientConnection& connection, std::string_view text) {
     const base::TimePoint deadline = base::after(loop_.now(), std::chrono::minutes(1));
     for (int i = 0; i < kRequests; ++i) {
-      iovec piece = {const_cast<char*>(text.data()), text.size()};
+      iovec piece = net::iovec_of(text);
       base::Result<> done = co_await connection.send({&piece, 1}, deadline);
       if (done) done = co_await connection.read_head(net::AnswerTo::kOther, deadline);
       CHECK(done.ok(), "a request is answered");

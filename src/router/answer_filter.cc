@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/append.h"
+#include "net/stream.h"
 
 namespace fairlead::router {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::string_view kDone = "data: [DONE]\n\n";
 bool ends_event(std::string_view data) {
   return data.ends_with("\n\n") || data.ends_with("\n\r\n");
 }
-
-iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
 
 // The {...} of `"usage": {...}` at the end of a JSON answer.
 std::string_view usage_object(std::string_view tail) {
@@ -76,7 +75,7 @@ bool AnswerFilter::passes_as_is(std::string_view bytes, const Decoded& decoded) 
 AnswerFilter::Taken AnswerFilter::take(std::string_view bytes, Pieces& out) {
   const Decoded decoded = decode(bytes);
   if (passes_as_is(bytes, decoded)) {
-    if (decoded.consumed > 0) out.push_back(piece(bytes.substr(0, decoded.consumed)));
+    if (decoded.consumed > 0) out.push_back(net::iovec_of(bytes.substr(0, decoded.consumed)));
     if (!data_.empty()) done_ = data_.back().ends_with(kDone);
     for (const std::string_view data : data_) {
       options_.events ? note_usage(data) : keep_tail(data);
@@ -132,15 +131,15 @@ void AnswerFilter::take_data(Pieces& out) {
 
 void AnswerFilter::emit_data(std::string_view data, Pieces& out) {
   if (options_.client == Client::kPlain) {
-    out.push_back(piece(data));
+    out.push_back(net::iovec_of(data));
     return;
   }
   chunk_size_.clear();
   base::append_hex(chunk_size_, data.size());
   chunk_size_ += kCrLf;
-  out.push_back(piece(chunk_size_));
-  out.push_back(piece(data));
-  out.push_back(piece(kCrLf));
+  out.push_back(net::iovec_of(chunk_size_));
+  out.push_back(net::iovec_of(data));
+  out.push_back(net::iovec_of(kCrLf));
 }
 
 void AnswerFilter::emit_end(Pieces& out) {
@@ -151,9 +150,9 @@ void AnswerFilter::emit_end(Pieces& out) {
         options_.client == Client::kPlain
             ? std::string(splitter_.pending())
             : fmt::format("{:x}\r\n{}\r\n", splitter_.pending().size(), splitter_.pending()));
-    out.push_back(piece(tail_));
+    out.push_back(net::iovec_of(tail_));
   }
-  if (options_.client == Client::kChunked) out.push_back(piece(kLastChunk));
+  if (options_.client == Client::kChunked) out.push_back(net::iovec_of(kLastChunk));
 }
 
 AnswerFilter::Status AnswerFilter::close(Pieces& out) {
@@ -171,7 +170,7 @@ void AnswerFilter::break_off(std::string_view error_json, Pieces& out) {
     events_.append("data: ").append(error_json).append("\n\n").append(kDone);
     emit_data(events_, out);
   }
-  if (options_.client == Client::kChunked) out.push_back(piece(kLastChunk));
+  if (options_.client == Client::kChunked) out.push_back(net::iovec_of(kLastChunk));
 }
 
 // The last usage among whole events.

@@ -71,31 +71,31 @@ const std::string kUsageChunk =
     "data: "
     "{\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"total_tokens\":9,\"completion_tokens\":2,"
     "\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
-const std::string kDone = "data: [DONE]\n\n";
+const std::string kDoneEvent = "data: [DONE]\n\n";
 const codec::Usage kSevenTwoFour{.prompt_tokens = 7, .completion_tokens = 2, .cached_tokens = 4};
 
-AnswerFilter::Options events(bool cut, Client client = Client::kChunked) {
+AnswerFilter::Options event_options(bool cut, Client client = Client::kChunked) {
   return {.body = net::BodyKind::kChunked, .events = true, .cut_usage = cut, .client = client};
 }
 
 TEST(AnswerFilter, PassesWholeChunksOfWholeEventsAsTheyAre) {
-  const std::string wire = chunked({kRole, kHello, kDone});
-  const Relayed result = run(events(true), wire);
+  const std::string wire = chunked({kRole, kHello, kDoneEvent});
+  const Relayed result = run(event_options(true), wire);
   EXPECT_EQ(result.wire, wire);
   EXPECT_EQ(result.status, Status::kEnd);
 }
 
 TEST(AnswerFilter, CutsTheUsageChunkAndNothingElseWhereverTheBytesAreSplit) {
   for (const auto& wire :
-       {chunked({kRole, kHello, kUsageChunk, kDone}),
-        chunked({kRole, kHello + kUsageChunk + kDone}),
+       {chunked({kRole, kHello, kUsageChunk, kDoneEvent}),
+        chunked({kRole, kHello + kUsageChunk + kDoneEvent}),
         chunked({kRole + kHello.substr(0, 9), kHello.substr(9) + kUsageChunk.substr(0, 30),
-                 kUsageChunk.substr(30) + kDone})}) {
+                 kUsageChunk.substr(30) + kDoneEvent})}) {
     for (const Client client : {Client::kChunked, Client::kPlain}) {
       for (size_t split = 0; split <= wire.size(); ++split) {
-        const Relayed result = run(events(true, client), wire, {split});
+        const Relayed result = run(event_options(true, client), wire, {split});
         bool ended = client == Client::kPlain;
-        EXPECT_EQ(body_of(result.wire, client, &ended), kRole + kHello + kDone) << split;
+        EXPECT_EQ(body_of(result.wire, client, &ended), kRole + kHello + kDoneEvent) << split;
         EXPECT_TRUE(ended) << split;
         EXPECT_EQ(result.status, Status::kEnd);
         EXPECT_EQ(result.usage, kSevenTwoFour) << split;
@@ -105,30 +105,31 @@ TEST(AnswerFilter, CutsTheUsageChunkAndNothingElseWhereverTheBytesAreSplit) {
 }
 
 TEST(AnswerFilter, KeepsTheUsageChunkThatTheClientAskedForAndReadsIt) {
-  const std::string wire = chunked({kRole, kHello, kUsageChunk, kDone});
+  const std::string wire = chunked({kRole, kHello, kUsageChunk, kDoneEvent});
   for (size_t split = 0; split <= wire.size(); ++split) {
-    const Relayed result = run(events(false), wire, {split});
-    EXPECT_EQ(body_of(result.wire, Client::kChunked), kRole + kHello + kUsageChunk + kDone)
+    const Relayed result = run(event_options(false), wire, {split});
+    EXPECT_EQ(body_of(result.wire, Client::kChunked), kRole + kHello + kUsageChunk + kDoneEvent)
         << split;
     EXPECT_EQ(result.usage, kSevenTwoFour) << split;
   }
 }
 
 TEST(AnswerFilter, AChunkStreamByteByByteIsTheSameStream) {
-  const std::string wire = chunked({kRole, kHello, kUsageChunk, kDone});
+  const std::string wire = chunked({kRole, kHello, kUsageChunk, kDoneEvent});
   std::vector<size_t> every(wire.size());
   for (size_t i = 0; i < every.size(); ++i) every[i] = i;
-  EXPECT_EQ(body_of(run(events(true), wire, every).wire, Client::kChunked), kRole + kHello + kDone);
+  EXPECT_EQ(body_of(run(event_options(true), wire, every).wire, Client::kChunked),
+            kRole + kHello + kDoneEvent);
 }
 
 TEST(AnswerFilter, PassesAnEventTooLargeToHold) {
   const std::string large = "data: " + std::string(600'000, 'x') + "\n\n";
   const std::string wire =
-      chunked({kRole + large.substr(0, 300'000), large.substr(300'000), kDone});
+      chunked({kRole + large.substr(0, 300'000), large.substr(300'000), kDoneEvent});
   for (const size_t split :
        {size_t{0}, size_t{100'000}, size_t{299'990}, size_t{300'100}, wire.size()}) {
-    EXPECT_EQ(body_of(run(events(true), wire, {split}).wire, Client::kChunked),
-              kRole + large + kDone);
+    EXPECT_EQ(body_of(run(event_options(true), wire, {split}).wire, Client::kChunked),
+              kRole + large + kDoneEvent);
   }
 }
 
@@ -177,13 +178,13 @@ TEST(AnswerFilter, ACloseElsewhereIsAnError) {
   AnswerFilter counted({.body = net::BodyKind::kLength, .length = 5, .client = Client::kPlain});
   counted.take("hell", out);
   EXPECT_EQ(counted.close(out), Status::kError);
-  EXPECT_EQ(run(events(false), "zz\r\n").status, Status::kError);
+  EXPECT_EQ(run(event_options(false), "zz\r\n").status, Status::kError);
 }
 
 TEST(AnswerFilter, BreakingOffLeavesWholeEventsAnErrorAndDone) {
   const std::string wire = chunked({kRole, kHello});
   for (size_t cut = 0; cut < wire.size() - 5; ++cut) {
-    AnswerFilter filter(events(true));
+    AnswerFilter filter(event_options(true));
     std::string got;
     Pieces out;
     filter.take(std::string_view(wire).substr(0, cut), out);
@@ -193,7 +194,7 @@ TEST(AnswerFilter, BreakingOffLeavesWholeEventsAnErrorAndDone) {
     for (const iovec& p : out) got.append(static_cast<const char*>(p.iov_base), p.iov_len);
     bool ended = false;
     const std::string body = body_of(got, Client::kChunked, &ended);
-    const std::string tail = "data: {\"error\":{}}\n\n" + kDone;
+    const std::string tail = "data: {\"error\":{}}\n\n" + kDoneEvent;
     ASSERT_TRUE(body.ends_with(tail)) << cut << body;
     const std::string before = body.substr(0, body.size() - tail.size());
     EXPECT_TRUE(before.empty() || before == kRole || before == kRole + kHello) << cut << before;
@@ -202,11 +203,11 @@ TEST(AnswerFilter, BreakingOffLeavesWholeEventsAnErrorAndDone) {
 }
 
 TEST(AnswerFilter, BreakingOffBehindDoneAddsNothing) {
-  const std::string chunks = chunked({kRole, kDone});
+  const std::string chunks = chunked({kRole, kDoneEvent});
   const std::string wire = chunks.substr(0, chunks.size() - 5);
   for (const Client client : {Client::kChunked, Client::kPlain}) {
     for (size_t split = 0; split <= wire.size(); ++split) {
-      AnswerFilter filter(events(true, client));
+      AnswerFilter filter(event_options(true, client));
       std::string got;
       const auto collect = [&got](const Pieces& out) {
         for (const iovec& p : out) got.append(static_cast<const char*>(p.iov_base), p.iov_len);
@@ -221,7 +222,7 @@ TEST(AnswerFilter, BreakingOffBehindDoneAddsNothing) {
       filter.break_off("{\"error\":{}}", out);
       collect(out);
       bool ended = client == Client::kPlain;
-      EXPECT_EQ(body_of(got, client, &ended), kRole + kDone) << split;
+      EXPECT_EQ(body_of(got, client, &ended), kRole + kDoneEvent) << split;
       EXPECT_TRUE(ended) << split;
     }
   }

@@ -15,8 +15,6 @@ using base::ErrorCode;
 
 constexpr size_t kUnsentKeptBytes = 64 * 1024;
 
-iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
-
 base::Error client_gone() { return base::Error(ErrorCode::kCancelled, "the client is gone"); }
 
 }  // namespace
@@ -81,7 +79,7 @@ AnswerFilter::Options AnswerRelay::write_head(const net::ResponseHead& head) {
   const RouterConfig& config = shard_.shared().config;
   net::Buffer& input = connection.input();
   // What came with the head and while the first event was awaited.
-  pieces_.assign(1, piece(head_));
+  pieces_.assign(1, net::iovec_of(head_));
   AnswerFilter::Status status =
       filter.ended() ? AnswerFilter::Status::kEnd : AnswerFilter::Status::kMore;
   if (status == AnswerFilter::Status::kMore && !input.empty()) {

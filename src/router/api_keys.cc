@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDigestPrefix = "sha256:";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   const size_t from = text.find_first_not_of(" \t\r");
   if (from == std::string_view::npos) return {};
   return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
@@ -56,7 +56,7 @@ base::Result<ApiKeys> ApiKeys::parse(std::string_view text) {
   ApiKeys keys;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = without_space(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.starts_with('#')) continue;
     const base::Result<net::Sha256> digest = read_line(line);
@@ -86,7 +86,7 @@ std::string_view presented_key(const net::RequestHead& head) {
   const std::string_view value = head.value("authorization");
   if (value.size() > kScheme.size() &&
       net::equals_ignoring_case(value.substr(0, kScheme.size()), kScheme)) {
-    return trimmed(value.substr(kScheme.size()));
+    return without_space(value.substr(kScheme.size()));
   }
   return head.value("x-api-key");
 }

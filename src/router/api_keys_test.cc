@@ -16,7 +16,7 @@ std::string hex_of(std::string_view key) {
   return text;
 }
 
-std::string why(std::string_view text) {
+std::string keys_error(std::string_view text) {
   const auto keys = ApiKeys::parse(text);
   return keys ? "" : keys.error().describe();
 }
@@ -38,27 +38,27 @@ TEST(ApiKeys, AcceptsPlainKeysAndDigestsOfKeys) {
 }
 
 TEST(ApiKeys, ErrorsNameTheLineAndNeverTheKey) {
-  EXPECT_THAT(why(""), HasSubstr("no key"));
-  EXPECT_THAT(why("# only\n\n"), HasSubstr("no key"));
+  EXPECT_THAT(keys_error(""), HasSubstr("no key"));
+  EXPECT_THAT(keys_error("# only\n\n"), HasSubstr("no key"));
   for (const std::string bad : {"two words", "sha256:123", "caf\xc3\xa9-secret"}) {
-    const std::string message = why("good-key-1\n" + bad + "\n");
+    const std::string message = keys_error("good-key-1\n" + bad + "\n");
     EXPECT_THAT(message, HasSubstr("line 2"));
     EXPECT_THAT(message, Not(HasSubstr(bad)));
   }
-  EXPECT_THAT(why("sha256:" + std::string(64, 'g')), HasSubstr("64 hexadecimal digits"));
+  EXPECT_THAT(keys_error("sha256:" + std::string(64, 'g')), HasSubstr("64 hexadecimal digits"));
 }
 
 TEST(ApiKeys, LengthAndNumberAreBounded) {
-  EXPECT_EQ(why(std::string(ApiKeys::kKeyBytesMin, 'k')), "");
-  EXPECT_THAT(why(std::string(ApiKeys::kKeyBytesMin - 1, 'k')), HasSubstr("line 1"));
+  EXPECT_EQ(keys_error(std::string(ApiKeys::kKeyBytesMin, 'k')), "");
+  EXPECT_THAT(keys_error(std::string(ApiKeys::kKeyBytesMin - 1, 'k')), HasSubstr("line 1"));
   const std::string longest(ApiKeys::kKeyBytesMax, 'k');
   EXPECT_TRUE(ApiKeys::parse(longest)->accepts(longest));
-  EXPECT_THAT(why(longest + "k"), HasSubstr("line 1"));
+  EXPECT_THAT(keys_error(longest + "k"), HasSubstr("line 1"));
   EXPECT_FALSE(ApiKeys::parse(longest)->accepts(longest + "k"));
   std::string many;
   for (size_t i = 0; i < ApiKeys::kKeysMax; ++i) many += fmt::format("key-{:08}\n", i);
-  EXPECT_EQ(why(many), "");
-  EXPECT_THAT(why(many + "one-too-many"), HasSubstr("line 1001: more than 1000 keys"));
+  EXPECT_EQ(keys_error(many), "");
+  EXPECT_THAT(keys_error(many + "one-too-many"), HasSubstr("line 1001: more than 1000 keys"));
 }
 
 std::string presented(const std::string& fields) {

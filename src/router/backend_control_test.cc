@@ -20,9 +20,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Answers what a router asks of an engine.
-class FakeEngine final : public net::Handler {
+class ControlledEngine final : public net::Handler {
  public:
-  FakeEngine(net::MemoryNetwork& network, net::Address address, std::vector<std::string> models)
+  ControlledEngine(net::MemoryNetwork& network, net::Address address,
+                   std::vector<std::string> models)
       : models_(std::move(models)), network_(network), address_(address) {
     start();
   }
@@ -117,8 +118,8 @@ class BackendControlTest : public testing::Test {
     return *net::parse_address("10.0.0." + std::to_string(n) + ":8000");
   }
   static net::HostPort url(int n) { return {"10.0.0." + std::to_string(n), 8000}; }
-  FakeEngine& engine(int n, std::vector<std::string> models = {"llama"}) {
-    engines_.push_back(std::make_unique<FakeEngine>(network_, address(n), std::move(models)));
+  ControlledEngine& engine(int n, std::vector<std::string> models = {"llama"}) {
+    engines_.push_back(std::make_unique<ControlledEngine>(network_, address(n), std::move(models)));
     return *engines_.back();
   }
   void start(BackendOptions options) {
@@ -157,7 +158,7 @@ class BackendControlTest : public testing::Test {
   pick::Columns columns_{kSlots};
   cache_index::PrefixIndex index_{{.bytes_max = base::Bytes(1 << 16), .slots = kSlots}};
   FakeShard shard_{kSlots};
-  std::vector<std::unique_ptr<FakeEngine>> engines_;
+  std::vector<std::unique_ptr<ControlledEngine>> engines_;
   std::string file_;
   std::unique_ptr<BackendControl> control_;
   rt::TaskGroup group_{loop_};
@@ -181,7 +182,7 @@ TEST_F(BackendControlTest, PublishesWhoServesWhatWithinMilliseconds) {
 }
 
 TEST_F(BackendControlTest, SteadyBackEndsCauseNoNewSnapshotsAndFewProbes) {
-  FakeEngine& only = engine(1);
+  ControlledEngine& only = engine(1);
   start({url(1)});
   run_for(seconds(2));
   const int installs = shard_.installs;
@@ -214,7 +215,7 @@ TEST_F(BackendControlTest, AnEngineThatStartsLateIsUsedSoonAfter) {
 }
 
 TEST_F(BackendControlTest, ModelsThatAnEngineLoadsAndDropsAreFollowed) {
-  FakeEngine& only = engine(1, {"base"});
+  ControlledEngine& only = engine(1, {"base"});
   start({url(1)});
   run_for(seconds(1));
   only.models_ = {"base", "lora"};
@@ -235,7 +236,7 @@ TEST_F(BackendControlTest, AnEngineWithoutMetricsIsUsable) {
 }
 
 TEST_F(BackendControlTest, RequestsOfOthersCountUntilTheMetricsFreeze) {
-  FakeEngine& only = engine(1);
+  ControlledEngine& only = engine(1);
   only.running = 7;
   start({url(1)});
   run_for(seconds(3));
@@ -253,7 +254,7 @@ TEST_F(BackendControlTest, RequestsOfOthersCountUntilTheMetricsFreeze) {
 }
 
 TEST_F(BackendControlTest, AnEngineWhoseMetricsHangIsUsable) {
-  FakeEngine& only = engine(1);
+  ControlledEngine& only = engine(1);
   only.running = 7;
   start({url(1)});
   run_for(seconds(3));
@@ -266,7 +267,7 @@ TEST_F(BackendControlTest, AnEngineWhoseMetricsHangIsUsable) {
 }
 
 TEST_F(BackendControlTest, AKilledEngineIsDownAndComesBackWithAnEmptyCache) {
-  FakeEngine& killed = engine(1);
+  ControlledEngine& killed = engine(1);
   engine(2);
   start({url(1), url(2)});
   run_for(seconds(2));
@@ -300,8 +301,8 @@ TEST_F(BackendControlTest, AStoppedEngineIsLeftWithinThreeSeconds) {
 }
 
 TEST_F(BackendControlTest, AHungReplicaDelaysNobodyElsesProbes) {
-  FakeEngine& hung = engine(1);
-  FakeEngine& good = engine(2);
+  ControlledEngine& hung = engine(1);
+  ControlledEngine& good = engine(2);
   start({url(1), url(2)});
   run_for(seconds(3));
   hung.hung_metrics = true;
@@ -328,7 +329,7 @@ TEST_F(BackendControlTest, AnEngineWhoseStreamsFlowMayMissProbes) {
 }
 
 TEST_F(BackendControlTest, AFailedConnectionIsLookedIntoAtOnce) {
-  FakeEngine& only = engine(1);
+  ControlledEngine& only = engine(1);
   start({url(1)});
   run_for(milliseconds(2'050));
   const int probes = only.health_probes;
@@ -345,7 +346,7 @@ TEST_F(BackendControlTest, AFailedConnectionIsLookedIntoAtOnce) {
 }
 
 TEST_F(BackendControlTest, AStormOfReportsIsNoStormOfProbes) {
-  FakeEngine& bad = engine(1);
+  ControlledEngine& bad = engine(1);
   engine(2);
   start({url(1), url(2)});
   run_for(seconds(2));
@@ -422,7 +423,7 @@ TEST_F(BackendControlTest, AnswersThatBreakOffLateEjectOnlyTheReplicaThatStandsO
 }
 
 TEST_F(BackendControlTest, AReplicaThatComesBackFromTheDeadIsEasedIn) {
-  FakeEngine& killed = engine(1);
+  ControlledEngine& killed = engine(1);
   engine(2);
   start({url(1), url(2)});
   run_for(seconds(2));
@@ -439,7 +440,7 @@ TEST_F(BackendControlTest, AReplicaThatComesBackFromTheDeadIsEasedIn) {
 }
 
 TEST_F(BackendControlTest, AHealthCheckThatFailsTakesAReplicaOut) {
-  FakeEngine& only = engine(1);
+  ControlledEngine& only = engine(1);
   start({url(1)});
   run_for(seconds(1));
   only.health_status = 503;

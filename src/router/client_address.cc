@@ -6,16 +6,12 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace fairlead::router {
 namespace {
 
 constexpr std::string_view kField = "x-forwarded-for";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
 
 int bits_of(net::Address::Family family) { return family == net::Address::Family::kV4 ? 32 : 128; }
 
@@ -62,7 +58,7 @@ class EntriesFromTheRight {
     has_rest_ = comma != std::string_view::npos;
     const std::string_view entry = has_rest_ ? rest_.substr(comma + 1) : rest_;
     rest_ = has_rest_ ? rest_.substr(0, comma) : std::string_view();
-    return trimmed(entry);
+    return base::trimmed(entry);
   }
 
  private:
@@ -78,7 +74,7 @@ base::Result<TrustedProxies> TrustedProxies::parse(std::string_view list) {
   TrustedProxies proxies;
   for (bool more = !list.empty(); more;) {
     const size_t end = list.find(',');
-    const std::string_view entry = trimmed(list.substr(0, end));
+    const std::string_view entry = base::trimmed(list.substr(0, end));
     more = end != std::string_view::npos;
     if (more) list.remove_prefix(end + 1);
     const size_t slash = std::min(entry.find('/'), entry.size());

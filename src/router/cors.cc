@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -13,12 +15,6 @@ constexpr std::string_view kExposed =
     "x-fairlead-explain\r\n";
 // Browsers keep it for two hours at most; what is allowed changes only with a restart.
 constexpr std::string_view kMaxAge = "Access-Control-Max-Age: 7200\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
 
 // As browsers send it: lower case, no path.
 bool is_origin(std::string_view text) {
@@ -43,7 +39,7 @@ base::Result<Cors> Cors::parse(std::string_view list) {
   Cors cors;
   for (bool more = !list.empty(); more;) {
     const size_t end = list.find(',');
-    const std::string_view entry = trimmed(list.substr(0, end));
+    const std::string_view entry = base::trimmed(list.substr(0, end));
     more = end != std::string_view::npos;
     if (more) list.remove_prefix(end + 1);
     if (entry == "*") {

@@ -11,7 +11,7 @@
 namespace fairlead::router {
 namespace {
 
-constexpr auto kLookAgain = std::chrono::milliseconds(10);
+constexpr auto kCountAgain = std::chrono::milliseconds(10);
 constexpr std::array kStates = {DrainState::kServing, DrainState::kAnnounced,
                                 DrainState::kDraining};
 
@@ -97,7 +97,7 @@ rt::Task<void> Drain::run() {
 
 rt::Task<void> Drain::until_ended(base::TimePoint deadline) {
   while (!all_ended() && loop_.now() < deadline) {
-    const base::TimePoint next = std::min(deadline, base::after(loop_.now(), kLookAgain));
+    const base::TimePoint next = std::min(deadline, base::after(loop_.now(), kCountAgain));
     if (co_await rt::sleep_until(next) == rt::WaitStatus::kCancelled) co_return;
   }
 }

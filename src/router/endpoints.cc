@@ -5,28 +5,26 @@
 namespace fairlead::router {
 namespace {
 
-using Kind = EndpointKind;
-
 constexpr std::array kEndpoints = {
-    Endpoint{"/v1/chat/completions", Kind::kJson, "POST", true},
-    Endpoint{"/v1/completions", Kind::kJson, "POST", true},
-    Endpoint{"/v1/models", Kind::kModels, "GET"},
-    Endpoint{"/healthz", Kind::kHealthz, "GET"},
-    Endpoint{"/readyz", Kind::kReadyz, "GET"},
-    Endpoint{"/v1/embeddings", Kind::kJson, "POST"},
-    Endpoint{"/v1/responses", Kind::kJson, "POST"},
-    Endpoint{"/v1/messages", Kind::kJson, "POST"},
-    Endpoint{"/v1/score", Kind::kJson, "POST"},
-    Endpoint{"/score", Kind::kJson, "POST"},
-    Endpoint{"/v1/rerank", Kind::kJson, "POST"},
-    Endpoint{"/v2/rerank", Kind::kJson, "POST"},
-    Endpoint{"/rerank", Kind::kJson, "POST"},
-    Endpoint{"/tokenize", Kind::kJson, "POST"},
-    Endpoint{"/detokenize", Kind::kJson, "POST"},
-    Endpoint{"/v1/audio/transcriptions", Kind::kMultipart, "POST"},
-    Endpoint{"/v1/audio/translations", Kind::kMultipart, "POST"},
+    Endpoint{"/v1/chat/completions", EndpointKind::kJson, "POST", true},
+    Endpoint{"/v1/completions", EndpointKind::kJson, "POST", true},
+    Endpoint{"/v1/models", EndpointKind::kModels, "GET"},
+    Endpoint{"/healthz", EndpointKind::kHealthz, "GET"},
+    Endpoint{"/readyz", EndpointKind::kReadyz, "GET"},
+    Endpoint{"/v1/embeddings", EndpointKind::kJson, "POST"},
+    Endpoint{"/v1/responses", EndpointKind::kJson, "POST"},
+    Endpoint{"/v1/messages", EndpointKind::kJson, "POST"},
+    Endpoint{"/v1/score", EndpointKind::kJson, "POST"},
+    Endpoint{"/score", EndpointKind::kJson, "POST"},
+    Endpoint{"/v1/rerank", EndpointKind::kJson, "POST"},
+    Endpoint{"/v2/rerank", EndpointKind::kJson, "POST"},
+    Endpoint{"/rerank", EndpointKind::kJson, "POST"},
+    Endpoint{"/tokenize", EndpointKind::kJson, "POST"},
+    Endpoint{"/detokenize", EndpointKind::kJson, "POST"},
+    Endpoint{"/v1/audio/transcriptions", EndpointKind::kMultipart, "POST"},
+    Endpoint{"/v1/audio/translations", EndpointKind::kMultipart, "POST"},
 };
-constexpr Endpoint kNone;
+constexpr Endpoint kNoEndpoint;
 
 }  // namespace
 
@@ -34,7 +32,7 @@ const Endpoint& find_endpoint(std::string_view path) {
   for (const Endpoint& endpoint : kEndpoints) {
     if (endpoint.path == path) return endpoint;
   }
-  return kNone;
+  return kNoEndpoint;
 }
 
 }  // namespace fairlead::router

@@ -9,14 +9,15 @@ namespace {
 
 const std::string kType = "multipart/form-data; boundary=XX";
 
-std::string part(const std::string& disposition, const std::string& value) {
+std::string disposed_part(const std::string& disposition, const std::string& value) {
   return "--XX\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value + "\r\n";
 }
 std::string form(const std::string& parts) { return parts + "--XX--\r\n"; }
 
 TEST(FormField, FindsAFieldAmongOthers) {
-  const std::string body = form(part("name=\"file\"; filename=\"a.wav\"", "RIFF") +
-                                part("name=\"model\"", "whisper") + part("name=\"n\"", ""));
+  const std::string body =
+      form(disposed_part("name=\"file\"; filename=\"a.wav\"", "RIFF") +
+           disposed_part("name=\"model\"", "whisper") + disposed_part("name=\"n\"", ""));
   EXPECT_EQ(form_field(kType, body, "model"), "whisper");
   EXPECT_EQ(form_field(kType, body, "n"), "");
   EXPECT_EQ(form_field(kType, body, "mode"), "");
@@ -24,7 +25,7 @@ TEST(FormField, FindsAFieldAmongOthers) {
 }
 
 TEST(FormField, TakesTheBoundaryInEverySpelling) {
-  const std::string body = form(part("name=\"model\"", "w"));
+  const std::string body = form(disposed_part("name=\"model\"", "w"));
   for (const char* type :
        {"multipart/form-data; boundary=XX", "multipart/form-data; boundary=\"XX\"",
         "multipart/form-data;boundary=XX; charset=utf-8", "multipart/form-data; Boundary=XX",
@@ -39,10 +40,11 @@ TEST(FormField, TakesTheBoundaryInEverySpelling) {
 }
 
 TEST(FormField, OfARepeatedFieldTheLastCounts) {
-  EXPECT_EQ(
-      form_field(kType, form(part("name=\"model\"", "first") + part("name=\"model\"", "last")),
-                 "model"),
-      "last");
+  EXPECT_EQ(form_field(kType,
+                       form(disposed_part("name=\"model\"", "first") +
+                            disposed_part("name=\"model\"", "last")),
+                       "model"),
+            "last");
 }
 
 TEST(FormField, ContentIsNotMistakenForStructure) {
@@ -51,30 +53,33 @@ TEST(FormField, ContentIsNotMistakenForStructure) {
        {"--XX\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nforged",
         "x--XX\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nforged",
         "name=\"model\"\r\n\r\nforged", "\n--XX\nname=\"model\"\n\nforged"}) {
-    const std::string body = form(part("name=\"model\"", "true") +
-                                  part("name=\"file\"; filename=\"f\"", "sound " + content));
+    const std::string body =
+        form(disposed_part("name=\"model\"", "true") +
+             disposed_part("name=\"file\"; filename=\"f\"", "sound " + content));
     EXPECT_EQ(form_field(kType, body, "model"), "true") << content;
   }
   // Of a boundary that another one begins with, too.
   const std::string longer =
       "--XXX\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nforged";
-  EXPECT_EQ(
-      form_field(kType, form(part("name=\"model\"", "true") + part("name=\"prompt\"", longer)),
-                 "model"),
-      "true");
+  EXPECT_EQ(form_field(kType,
+                       form(disposed_part("name=\"model\"", "true") +
+                            disposed_part("name=\"prompt\"", longer)),
+                       "model"),
+            "true");
 }
 
 TEST(FormField, NamesAreComparedWhole) {
-  EXPECT_EQ(form_field(kType, form(part("filename=\"model\"", "x")), "model"), "");
-  EXPECT_EQ(form_field(kType, form(part("name=\"my_model\"", "x")), "model"), "");
-  EXPECT_EQ(form_field(kType, form(part("name=\"a\"; x-name=\"model\"", "x")), "model"), "");
-  EXPECT_EQ(form_field(kType, form(part("name=model", "bare")), "model"), "bare");
-  EXPECT_EQ(form_field(kType, form(part("NAME=\"model\"", "upper")), "model"), "upper");
+  EXPECT_EQ(form_field(kType, form(disposed_part("filename=\"model\"", "x")), "model"), "");
+  EXPECT_EQ(form_field(kType, form(disposed_part("name=\"my_model\"", "x")), "model"), "");
+  EXPECT_EQ(form_field(kType, form(disposed_part("name=\"a\"; x-name=\"model\"", "x")), "model"),
+            "");
+  EXPECT_EQ(form_field(kType, form(disposed_part("name=model", "bare")), "model"), "bare");
+  EXPECT_EQ(form_field(kType, form(disposed_part("NAME=\"model\"", "upper")), "model"), "upper");
 }
 
 TEST(FormField, SurvivesWhatIsCutOffAnywhere) {
   const std::string body =
-      form(part("name=\"model\"", "whisper") + part("name=\"model\"", "second"));
+      form(disposed_part("name=\"model\"", "whisper") + disposed_part("name=\"model\"", "second"));
   for (size_t end = 0; end <= body.size(); ++end) {
     const std::string_view found =
         form_field(kType, std::string_view(body).substr(0, end), "model");

@@ -4,14 +4,17 @@
 
 #include <cstdint>
 
+#include "base/ascii.h"
+
 namespace fairlead::router {
 namespace {
 
 constexpr size_t kDepthMax = 10'000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex(char c) {
+  return base::is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 // A byte as a quoted character.
 std::string quoted(char c) {
@@ -127,7 +130,7 @@ class Walk {
     bool whole = false;
     if (c == '"') {
       whole = string();
-    } else if (c == '-' || is_digit(c)) {
+    } else if (c == '-' || base::is_digit(c)) {
       whole = number();
     } else if (c == 't') {
       whole = literal("true");
@@ -177,8 +180,8 @@ class Walk {
   }
 
   bool digits(std::string_view context) {
-    if (ended() || !is_digit(now())) return invalid(context);
-    while (!ended() && is_digit(now())) ++at_;
+    if (ended() || !base::is_digit(now())) return invalid(context);
+    while (!ended() && base::is_digit(now())) ++at_;
     return true;
   }
 

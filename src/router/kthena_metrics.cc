@@ -6,8 +6,8 @@ namespace fairlead::router {
 namespace {
 
 constexpr std::string_view kNone = "none";
-constexpr std::array kDurationBuckets = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
-                                         1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
+constexpr std::array kKthenaDurationBuckets = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
+                                               1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
 constexpr std::array kPluginBuckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5};
 constexpr std::array kRatioBuckets = {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0};
 
@@ -30,15 +30,15 @@ KthenaMetrics::KthenaMetrics(obs::Registry& registry)
                                   "backend_type", "backend_name", "upstream_model"})),
       duration_(registry.histogram("kthena_router_request_duration_seconds",
                                    "From a request's head to the end of its answer.",
-                                   kDurationBuckets,
+                                   kKthenaDurationBuckets,
                                    {"model", "path", "status_code", "model_route", "backend_type",
                                     "backend_name", "upstream_model"})),
       prefill_(registry.histogram("kthena_router_request_prefill_duration_seconds",
                                   "Streams: from the first attempt to the first event.",
-                                  kDurationBuckets, {"model", "path", "status_code"})),
+                                  kKthenaDurationBuckets, {"model", "path", "status_code"})),
       decode_(registry.histogram("kthena_router_request_decode_duration_seconds",
-                                 "Streams: from the first event to the end.", kDurationBuckets,
-                                 {"model", "path", "status_code"})),
+                                 "Streams: from the first event to the end.",
+                                 kKthenaDurationBuckets, {"model", "path", "status_code"})),
       tokens_(registry.counter("kthena_router_tokens_total",
                                "Tokens, input and output, as engines reported them; input is "
                                "estimated from bytes where they did not.",

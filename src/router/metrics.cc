@@ -51,6 +51,9 @@ RouterMetrics::RouterMetrics(obs::Registry& registry, std::string_view version,
           "fairlead_retries_total",
           "Attempts that moved to another replica before their first byte, by what failed.",
           {"reason"})),
+      retries_refused(registry.counter("fairlead_retries_refused_total",
+                                       "Attempts that failed and might have moved, had the budget "
+                                       "of retries not been used up.")),
       cancellations(registry.counter("fairlead_requests_cancelled_total",
                                      "Requests that ended before their answer was complete.",
                                      {"reason"})),
@@ -79,6 +82,7 @@ ShardMetrics::ShardMetrics(RouterMetrics& families, size_t shard)
       active_of_kthena(families.kthena.active(shard)),
       connections(families.connections.gauge(shard)),
       upstream_connects(families.upstream_connects.counter(shard)),
+      retries_refused(families.retries_refused.counter(shard)),
       families_(families),
       shard_(shard) {}
 

@@ -35,6 +35,7 @@ class RouterMetrics {
   obs::Family& predicted_tokens;
   obs::Family& picks;
   obs::Family& retries;
+  obs::Family& retries_refused;
   obs::Family& cancellations;
   obs::Family& shed;
   obs::Family& queue_wait;
@@ -140,6 +141,7 @@ class ShardMetrics {
   obs::Gauge active_of_kthena;
   obs::Gauge connections;
   obs::Counter upstream_connects;
+  obs::Counter retries_refused;
 
  private:
   // By label; few, and all of them literals.

@@ -45,8 +45,6 @@ bool usable_request_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-iovec piece(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
-
 }  // namespace
 
 Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
@@ -80,7 +78,7 @@ rt::Task<void> Proxy::run() {
   const Progress progress = co_await understand();
   if (progress == Progress::kGo) {
     const Counted downstream(model_->active_downstream);
-    shard_.retry_budget().note_request(loop().now());
+    shard_.shared().retry_budget.note_request(shard_.index(), loop().now());
     co_await attempt_until_answered();
   }
   const rt::Scope& scope = co_await rt::current_scope();
@@ -304,7 +302,10 @@ bool Proxy::another_candidate() const {
 
 bool Proxy::take_retry(FailureKind kind) {
   if (attempts_ > RetryBudget::kRetriesMax || !another_candidate()) return false;
-  if (!shard_.retry_budget().take_retry(loop().now())) return false;
+  if (!shard_.shared().retry_budget.take_retry(shard_.index(), loop().now())) {
+    shard_.metrics().retries_refused.add();
+    return false;
+  }
   shard_.metrics().count_retry(kind_name(kind));
   return true;
 }
@@ -507,14 +508,14 @@ void Proxy::build_head() {
 void Proxy::collect_request() {
   build_head();
   pieces_.reserve(kPiecesMax);
-  pieces_.assign(1, piece(head_out_));
+  pieces_.assign(1, net::iovec_of(head_out_));
   size_t from = 0;
   for (const codec::Splice& splice : edits_.splices()) {
-    pieces_.push_back(piece(body_.substr(from, splice.offset - from)));
-    pieces_.push_back(piece(splice.insert));
+    pieces_.push_back(net::iovec_of(body_.substr(from, splice.offset - from)));
+    pieces_.push_back(net::iovec_of(splice.insert));
     from = splice.offset + splice.remove;
   }
-  if (from < body_.size()) pieces_.push_back(piece(body_.substr(from)));
+  if (from < body_.size()) pieces_.push_back(net::iovec_of(body_.substr(from)));
 }
 
 // ---- where there is no answer to relay

@@ -59,6 +59,7 @@ Router::Router(RouterConfig config, net::Network& control,
                   .requests_max = config_.queue_requests_max,
                   .bytes_max = config_.queue_bytes_max},
                  columns_),
+      retry_budget_({}, config_.loops),
       registry_({.shards = config_.loops, .series_max = kSeriesMax}),
       metrics_(registry_, FAIRLEAD_VERSION, policy_->name()),
       held_bodies_(held_limit(config_)) {}
@@ -122,6 +123,7 @@ base::Result<std::unique_ptr<Router>> Router::make(RouterConfig config, net::Net
                       .held_bodies = router->held_bodies_,
                       .failures = *router->backends_,
                       .admission = router->admission_,
+                      .retry_budget = router->retry_budget_,
                       .tls = router->tls_->server(),
                       .keys = std::move(keys),
                       .proxies = *TrustedProxies::parse(router->config_.trusted_proxies),
@@ -187,6 +189,11 @@ void Router::register_callbacks() {
                        samples.add({}, static_cast<double>(total));
                      });
   register_backend_metrics(registry_, *backends_, columns_);
+  registry_.callback(obs::MetricType::kGauge, "fairlead_retries_left",
+                     "How many attempts the budget of retries still lets move now.", {},
+                     [this](obs::Samples& samples) {
+                       samples.add({}, retry_budget_.left(control_.loop().now()));
+                     });
   registry_.callback(obs::MetricType::kGauge, "kthena_router_prefix_cache_entries",
                      "Pairs of block and replica in the prefix index.", {},
                      [this](obs::Samples& samples) {

@@ -49,6 +49,7 @@ class Router final : private net::Handler {
   std::string exposition() const;
   std::vector<obs::FamilyInfo> describe_metrics() const { return registry_.describe(); }
   const pick::Columns& columns() const { return columns_; }
+  const RetryBudget& retry_budget() const { return retry_budget_; }
   const RouterConfig& config() const { return config_; }
   std::string_view policy_name() const { return policy_->name(); }
   std::vector<std::unique_ptr<Shard>>& shards() { return shards_; }
@@ -70,6 +71,7 @@ class Router final : private net::Handler {
   pick::Columns columns_;
   cache_index::PrefixIndex index_;
   Admission admission_;
+  RetryBudget retry_budget_;
   obs::Registry registry_;
   RouterMetrics metrics_;
   net::ByteBudget held_bodies_;

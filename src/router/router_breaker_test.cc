@@ -19,8 +19,6 @@ using ::testing::Not;
 using Then = Script::Then;
 using End = Reply::End;
 
-const std::string kStreaming = chat("hi", R"("stream":true)");
-
 class RouterBreaker : public RouterTest {
  protected:
   void start_two(RouterConfig config = {}) {

@@ -20,7 +20,6 @@ using Then = Script::Then;
 
 constexpr auto kRequestTimeout = seconds(40);
 constexpr auto kWriteTimeout = seconds(60);
-const std::string kDone = event("[DONE]");
 
 class RouterChaos : public RouterTest, public testing::WithParamInterface<uint64_t> {
  protected:

@@ -23,8 +23,6 @@ using ::testing::StartsWith;
 using Then = Script::Then;
 using End = Reply::End;
 
-const std::string kDone = event("[DONE]");
-const std::string kStreaming = chat("hi", R"("stream":true)");
 const std::string kErrorEvent = event(R"({"error":{"message":"boom","code":500}})");
 
 Script hang() { return {.steps = {}, .then = Then::kHang}; }
@@ -215,6 +213,17 @@ TEST_F(RouterFault, ABusyRouterMayRetryAFifthOfItsRequests) {
   for (int i = 0; i < 100; ++i) ask(chat("hi"));
   // Request k of those that fail may bring the total to a fifth of 900 + k.
   EXPECT_THAT(retries(), AllOf(Ge(196), Le(200)));
+}
+
+TEST_F(RouterFault, AShardMayRetryOnTheRequestsOfAllShards) {
+  for (int i = 1; i <= 3; ++i) engine(i).script = answer(200, "{}");
+  start({.loops = 2});
+  for (int i = 0; i < 900; ++i) ask({.body = chat("hi"), .shard = 0});
+  for (FakeEngine& e : engines_) e.script = answer(500, "bad");
+  for (int i = 0; i < 110; ++i) ask({.body = chat("hi"), .shard = 1});
+  EXPECT_THAT(retries(), AllOf(Ge(196), Le(202)));
+  EXPECT_GT(metric("fairlead_retries_refused_total"), 0);
+  EXPECT_LT(metric("fairlead_retries_left"), 1);
 }
 
 TEST_F(RouterFault, AConnectionThatTheEngineClosedMeanwhileIsReplacedByANewOne) {

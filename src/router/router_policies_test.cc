@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-std::string scores(std::string_view list) {
+std::string policy_scores(std::string_view list) {
   return fmt::format("scheduler:\n  plugins:\n    Score:\n      enabled: [{}]\n", list);
 }
 
@@ -54,10 +54,10 @@ class RouterPolicies : public RouterTest {
 };
 
 TEST_F(RouterPolicies, TheFileDecidesAndAChangeOfItIsTakenOver) {
-  start_with_file(scores("{name: gpu-usage, weight: 1}"));
+  start_with_file(policy_scores("{name: gpu-usage, weight: 1}"));
   EXPECT_THAT(explanation(), HasSubstr(R"("gpu-usage":)"));
   EXPECT_THAT(explanation(), HasSubstr(R"("policy":"weighted")"));
-  write(scores("{name: least-request, weight: 3}, {name: prefix-cache}"));
+  write(policy_scores("{name: least-request, weight: 3}, {name: prefix-cache}"));
   run_for(seconds(2));
   const std::string after = explanation();
   EXPECT_THAT(after, HasSubstr(R"("least-request":)"));
@@ -71,9 +71,9 @@ TEST_F(RouterPolicies, TheFileDecidesAndAChangeOfItIsTakenOver) {
 }
 
 TEST_F(RouterPolicies, AFileThatIsRefusedChangesNothingButMetrics) {
-  start_with_file(scores("{name: gpu-usage}"));
-  for (const std::string& bad : {scores("{name: random, weight: -1}"), std::string("scheduler: ["),
-                                 std::string("scheduler: 7\n")}) {
+  start_with_file(policy_scores("{name: gpu-usage}"));
+  for (const std::string& bad : {policy_scores("{name: random, weight: -1}"),
+                                 std::string("scheduler: ["), std::string("scheduler: 7\n")}) {
     write(bad);
     run_for(seconds(2));
     EXPECT_THAT(explanation(), HasSubstr(R"("gpu-usage":)"));
@@ -82,29 +82,30 @@ TEST_F(RouterPolicies, AFileThatIsRefusedChangesNothingButMetrics) {
   std::remove(path_.c_str());
   run_for(seconds(20));
   EXPECT_EQ(metric("fairlead_config_errors_total"), 4) << "one for each, however often it is read";
-  write(scores("{name: random}"));
+  write(policy_scores("{name: random}"));
   run_for(seconds(2));
   EXPECT_THAT(explanation(), HasSubstr(R"("random":)"));
   EXPECT_EQ(metric("fairlead_config_current"), 1);
 }
 
 TEST_F(RouterPolicies, WhatIsUnknownIsCounted) {
-  start_with_file(scores("{name: gpu-usage}, {name: kvcache-aware, weight: 2}") + "more: 1\n");
+  start_with_file(policy_scores("{name: gpu-usage}, {name: kvcache-aware, weight: 2}") +
+                  "more: 1\n");
   EXPECT_EQ(metric("fairlead_config_warnings"), 2);
   EXPECT_THAT(explanation(), HasSubstr(R"("gpu-usage":)"));
-  write(scores("{name: gpu-usage}"));
+  write(policy_scores("{name: gpu-usage}"));
   run_for(seconds(2));
   EXPECT_EQ(metric("fairlead_config_warnings"), 0);
 }
 
 TEST_F(RouterPolicies, AReloadUnderwayLosesNoRequest) {
-  start_with_file(scores("{name: prefix-cache}"));
+  start_with_file(policy_scores("{name: prefix-cache}"));
   for (FakeEngine& e : engines_) {
     e.script = events(std::vector<std::string>(8, token_event("t")), seconds(1));
   }
   const Reply& stream = send(post(chat(std::string(1000, 'x'), R"("stream":true)")));
   run_for(seconds(2));
-  write(scores("{name: least-request}"));
+  write(policy_scores("{name: least-request}"));
   run_for(seconds(20));
   EXPECT_TRUE(stream.whole());
   EXPECT_EQ(metric("fairlead_config_reloads_total"), 1);

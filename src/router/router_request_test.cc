@@ -22,7 +22,6 @@ using ::testing::StartsWith;
 
 const std::string kUsageEvent = event(
     R"({"id":"c","choices":[],"usage":{"prompt_tokens":7,"total_tokens":9,"completion_tokens":2}})");
-const std::string kDone = event("[DONE]");
 
 class RouterRequest : public RouterTest {};
 
@@ -440,7 +439,7 @@ TEST_F(RouterRequest, BoundsAllBodiesHeldTogether) {
 
 // ---- forms --------------------------------------------------------------------------------------
 
-Ask form(std::string_view parts) {
+Ask form_request(std::string_view parts) {
   return {.body = std::string(parts) + "--XX--\r\n",
           .path = "/v1/audio/transcriptions",
           .fields = "Content-Type: multipart/form-data; boundary=XX\r\n"};
@@ -462,21 +461,22 @@ TEST_F(RouterRequest, AFormGoesToTheModelThatItNames) {
   FakeEngine& b = engine(2, {"whisper"});
   start();
   const std::string sound("\0\xff\r\n--not the boundary\r\n", 23);
-  const Ask request = form(file_part(sound) + part("model", "whisper") + part("language", "de"));
+  const Ask request =
+      form_request(file_part(sound) + part("model", "whisper") + part("language", "de"));
   EXPECT_EQ(ask(request).status, 200);
   EXPECT_EQ(a.seen.size(), 0U);
   ASSERT_EQ(b.seen.size(), 1U);
   EXPECT_EQ(b.seen[0].body, request.body);
   EXPECT_EQ(b.seen[0].field("content-type"), "multipart/form-data; boundary=XX");
-  EXPECT_EQ(ask(form(part("language", "de"))).status, 404);
-  EXPECT_EQ(ask(form(part("model", "gpt"))).status, 404);
+  EXPECT_EQ(ask(form_request(part("language", "de"))).status, 404);
+  EXPECT_EQ(ask(form_request(part("model", "gpt"))).status, 404);
 }
 
 TEST_F(RouterRequest, OfARepeatedModelInAFormTheLastCounts) {
   FakeEngine& a = engine(1, {"llama"});
   FakeEngine& b = engine(2, {"whisper"});
   start();
-  EXPECT_EQ(ask(form(part("model", "llama") + part("model", "whisper"))).status, 200);
+  EXPECT_EQ(ask(form_request(part("model", "llama") + part("model", "whisper"))).status, 200);
   EXPECT_EQ(a.seen.size(), 0U);
   EXPECT_EQ(b.seen.size(), 1U);
 }

@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-const std::string kStreaming = chat("hi", R"("stream":true)");
-
 // About 1 KiB that no other number shares.
 std::string prefix(uint64_t number) {
   std::string text;

@@ -19,7 +19,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string why(std::string_view text) {
+std::string file_error(std::string_view text) {
   const auto scheduling = parse_scheduling(text);
   return scheduling ? "no error" : scheduling.error().message();
 }
@@ -30,7 +30,7 @@ std::vector<std::string> warnings(std::string_view text) {
   return scheduling ? scheduling->warnings : std::vector<std::string>();
 }
 
-std::string scores(std::string_view list) {
+std::string compact_scores(std::string_view list) {
   return fmt::format("scheduler: {{plugins: {{Score: {{enabled: [{}]}}}}}}\n", list);
 }
 
@@ -97,32 +97,32 @@ TEST(SchedulingFile, WhatItDoesNotNameIsAsInTheChart) {
 }
 
 TEST(SchedulingFile, ErrorsNameLineAndField) {
-  EXPECT_EQ(why(args("least-request", "maxWaitingRequests: many")),
+  EXPECT_EQ(file_error(args("least-request", "maxWaitingRequests: many")),
             "line 4: scheduler.pluginConfig[0].args.maxWaitingRequests is 'many': must be an "
             "integer from 1 to 1000000");
-  EXPECT_EQ(why(scores("{name: gpu-usage, weight: -1}")),
+  EXPECT_EQ(file_error(compact_scores("{name: gpu-usage, weight: -1}")),
             "line 1: scheduler.plugins.Score.enabled[0].weight is -1: must be a number from 0 to "
             "1000000");
-  EXPECT_THAT(why("scheduler:\n  plugins:\n    Filter:\n      enabled:\n        - [x]\n"),
+  EXPECT_THAT(file_error("scheduler:\n  plugins:\n    Filter:\n      enabled:\n        - [x]\n"),
               HasSubstr("line 5: scheduler.plugins.Filter.enabled[0] is [\"x\"]"));
-  EXPECT_THAT(why("scheduler: [\n"), HasSubstr("line "));
-  EXPECT_THAT(why("- 1\n"), HasSubstr("must be a mapping"));
-  EXPECT_THAT(why("scheduler: 3\n"), HasSubstr("line 1: scheduler is 3"));
-  EXPECT_EQ(why(""), "line 1: the file is empty");
-  EXPECT_EQ(why("# scheduler:\n"), "line 1: the file is empty");
+  EXPECT_THAT(file_error("scheduler: [\n"), HasSubstr("line "));
+  EXPECT_THAT(file_error("- 1\n"), HasSubstr("must be a mapping"));
+  EXPECT_THAT(file_error("scheduler: 3\n"), HasSubstr("line 1: scheduler is 3"));
+  EXPECT_EQ(file_error(""), "line 1: the file is empty");
+  EXPECT_EQ(file_error("# scheduler:\n"), "line 1: the file is empty");
 }
 
 TEST(SchedulingFile, RefusesWrongTypes) {
   for (const std::string& text :
-       {scores("random"), scores("{weight: 1}"), scores("{name: 1}"),
-        scores("{name: random, weight: heavy}"), std::string("scheduler: {plugins: []}"),
+       {compact_scores("random"), compact_scores("{weight: 1}"), compact_scores("{name: 1}"),
+        compact_scores("{name: random, weight: heavy}"), std::string("scheduler: {plugins: []}"),
         std::string("scheduler: {plugins: {Score: {enabled: {}}}}"),
         std::string("scheduler: {plugins: {Score: {disabled: x}}}"),
         std::string("scheduler: {pluginConfig: {}}"), std::string("scheduler: {pluginConfig: [1]}"),
         std::string("scheduler: {pluginConfig: [{args: {}}]}"), args("least-request", "a: [1]\n"),
         std::string("scheduler: {pluginConfig: [{name: random, args: [1]}]}")}) {
     const bool is_unknown = text.find("a: [1]") != std::string::npos;
-    EXPECT_EQ(why(text) == "no error", is_unknown) << text;
+    EXPECT_EQ(file_error(text) == "no error", is_unknown) << text;
   }
 }
 
@@ -168,7 +168,7 @@ TEST(SchedulingFile, WhatIsUnknownIsLeftOutWithAWarning) {
   EXPECT_THAT(warnings("scheduler: {plugin: {}}\nextra: 1\n"),
               ElementsAre("line 1: scheduler.plugin: unknown field, did you mean 'plugins'?",
                           "line 2: extra: unknown field, known are scheduler, auth"));
-  EXPECT_THAT(warnings(scores("{name: gpu-usge}, {name: gpu-usage, wait: 1}")),
+  EXPECT_THAT(warnings(compact_scores("{name: gpu-usge}, {name: gpu-usage, wait: 1}")),
               ElementsAre(HasSubstr("no scorer is called 'gpu-usge', did you mean 'gpu-usage'?"),
                           HasSubstr("unknown field scheduler.plugins.Score.enabled[1].wait")));
   EXPECT_THAT(warnings("scheduler: {plugins: {Filter: {enabled: [x, least-request]}}}"),
@@ -183,29 +183,30 @@ TEST(SchedulingFile, WhatIsUnknownIsLeftOutWithAWarning) {
 }
 
 TEST(SchedulingFile, AWeightThatIsMissingIsOne) {
-  EXPECT_THAT(parse_scheduling(scores("{name: gpu-usage}"))->options.weights,
+  EXPECT_THAT(parse_scheduling(compact_scores("{name: gpu-usage}"))->options.weights,
               ElementsAre(Weighs("gpu-usage", 1)));
 }
 
 TEST(SchedulingFile, OfANameTwiceTheLastWeightCounts) {
-  const auto scheduling =
-      parse_scheduling(scores("{name: gpu-usage, weight: 1}, {name: gpu-usage, weight: 5}"));
+  const auto scheduling = parse_scheduling(
+      compact_scores("{name: gpu-usage, weight: 1}, {name: gpu-usage, weight: 5}"));
   ASSERT_TRUE(scheduling);
   EXPECT_THAT(scheduling->options.weights, ElementsAre(Weighs("gpu-usage", 5)));
   EXPECT_THAT(scheduling->warnings, ElementsAre(HasSubstr("twice")));
 }
 
 TEST(SchedulingFile, RandomYieldsToOtherScorers) {
-  const auto both = parse_scheduling(scores("{name: random}, {name: gpu-usage}"));
+  const auto both = parse_scheduling(compact_scores("{name: random}, {name: gpu-usage}"));
   ASSERT_TRUE(both);
   EXPECT_THAT(both->options.weights, ElementsAre(Weighs("gpu-usage", 1)));
   EXPECT_THAT(both->warnings, ElementsAre(HasSubstr("line 1: ")));
-  EXPECT_THAT(warnings(scores("{name: random}")), IsEmpty());
+  EXPECT_THAT(warnings(compact_scores("{name: random}")), IsEmpty());
 }
 
 TEST(SchedulingFile, AuthThatCannotBeCheckedIsRefused) {
-  EXPECT_THAT(why("auth:\n  issuer: https://example.com\n"), HasSubstr("line 2: auth.issuer"));
-  EXPECT_THAT(why("auth:\n  audiences: [a]\n"), HasSubstr("auth.audiences"));
+  EXPECT_THAT(file_error("auth:\n  issuer: https://example.com\n"),
+              HasSubstr("line 2: auth.issuer"));
+  EXPECT_THAT(file_error("auth:\n  audiences: [a]\n"), HasSubstr("auth.audiences"));
   EXPECT_THAT(warnings("auth: {issuer: \"\", audiences: [], jwksUri: }\n"), IsEmpty());
   EXPECT_THAT(warnings("auth:\n"), IsEmpty());
 }

@@ -59,7 +59,6 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       pick_timer_(network.loop().clock(), metrics_),
       random_(seed),
       hasher_(policy_->hashing()),
-      retry_budget_({.floor_per_second = 10.0 / std::max(1U, shared.config.loops)}),
       traffic_(shared.columns.slots()),
       snapshot_(std::make_shared<const Snapshot>(std::span<const pick::Table::Replica>())),
       backends_(shared.columns.slots()),

@@ -42,6 +42,7 @@ struct SharedState {
   net::ByteBudget& held_bodies;
   FailureSink& failures;
   Admission& admission;
+  RetryBudget& retry_budget;
   net::TlsServer* tls = nullptr;                  // nullptr: plain HTTP
   std::shared_ptr<const ApiKeys> keys = nullptr;  // at the start; nullptr: anybody may ask
   TrustedProxies proxies = {};
@@ -106,7 +107,6 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   const pick::Policy& policy() const { return *policy_; }
   base::Random& random() { return random_; }
   cache_index::PrefixHasher& hasher() { return hasher_; }
-  RetryBudget& retry_budget() { return retry_budget_; }
   Traffic& own_traffic() { return traffic_; }
   // Counted by this shard alone, as are the back ends: a count that all shards write for each
   // request would cost each of them a cache miss.
@@ -157,7 +157,6 @@ class alignas(base::kCacheLine) Shard final : public net::Handler, public ShardC
   PickTimer pick_timer_;
   base::Random random_;
   cache_index::PrefixHasher hasher_;
-  RetryBudget retry_budget_;
   Traffic traffic_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::vector<std::shared_ptr<const Backend>> backends_;  // by slot

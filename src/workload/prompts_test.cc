@@ -147,17 +147,20 @@ TEST(RandomPrompts, ShareNothing) {
 }
 
 TEST(PromptOptions, NameTheFieldThatIsOutOfBounds) {
-  EXPECT_TRUE(validate({}).ok());
-  EXPECT_THAT(validate({.prefixes = 0}).error().message(), HasSubstr("prefixes is 0"));
-  EXPECT_TRUE(validate({.prefixes = 1'000'000, .repeats = 50}).ok());
-  EXPECT_THAT(validate({.prefixes = 1'000'000, .repeats = 51}).error().message(),
+  EXPECT_TRUE(validate(PromptOptions{}).ok());
+  EXPECT_THAT(validate(PromptOptions{.prefixes = 0}).error().message(), HasSubstr("prefixes is 0"));
+  EXPECT_TRUE(validate(PromptOptions{.prefixes = 1'000'000, .repeats = 50}).ok());
+  EXPECT_THAT(validate(PromptOptions{.prefixes = 1'000'000, .repeats = 51}).error().message(),
               HasSubstr("prefixes times repeats"));
-  EXPECT_THAT(validate({.prefixes = 1'000'001}).error().message(), HasSubstr("prefixes"));
-  EXPECT_THAT(validate({.repeats = 0}).error().message(), HasSubstr("repeats"));
-  EXPECT_THAT(validate({.prefix_tokens = 4'000'001}).error().message(), HasSubstr("prefix-tokens"));
-  EXPECT_THAT(validate({.zipf = -1}).error().message(), HasSubstr("zipf"));
-  EXPECT_THAT(validate({.zipf = std::numeric_limits<double>::quiet_NaN()}).error().message(),
-              HasSubstr("zipf"));
+  EXPECT_THAT(validate(PromptOptions{.prefixes = 1'000'001}).error().message(),
+              HasSubstr("prefixes"));
+  EXPECT_THAT(validate(PromptOptions{.repeats = 0}).error().message(), HasSubstr("repeats"));
+  EXPECT_THAT(validate(PromptOptions{.prefix_tokens = 4'000'001}).error().message(),
+              HasSubstr("prefix-tokens"));
+  EXPECT_THAT(validate(PromptOptions{.zipf = -1}).error().message(), HasSubstr("zipf"));
+  EXPECT_THAT(
+      validate(PromptOptions{.zipf = std::numeric_limits<double>::quiet_NaN()}).error().message(),
+      HasSubstr("zipf"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using router::Reply;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const std::string kFields = "Content-Type: application/json\r\nx-fairlead-explain: 1\r\n";
+const std::string kExplainFields = "Content-Type: application/json\r\nx-fairlead-explain: 1\r\n";
 
 std::string words(uint64_t seed, size_t bytes) {
   base::Random random(seed);
@@ -51,7 +51,7 @@ class PolicyWorld : public EngineWorld {
       const std::string body =
           chat(words(prefix, 8'000) + fmt::format("question {}", sent.size()),
                R"("max_tokens":16,"stream":true,"stream_options":{"include_usage":true})");
-      sent.emplace_back(&send({.body = body, .fields = kFields}), repeat);
+      sent.emplace_back(&send({.body = body, .fields = kExplainFields}), repeat);
       run_for(base::from_seconds(random.exponential(0.4)));
     }
     run_for(seconds(60));
@@ -121,8 +121,8 @@ TEST_F(PolicyWorld, OnePrefixAtFourTimesAReplicasCapacitySpreads) {
   std::map<std::string, size_t> shares;
   std::vector<const Reply*> sent;
   for (int i = 0; i < 160; ++i) {
-    sent.push_back(
-        &send({.body = chat(hot + std::to_string(i), R"("max_tokens":64)"), .fields = kFields}));
+    sent.push_back(&send(
+        {.body = chat(hot + std::to_string(i), R"("max_tokens":64)"), .fields = kExplainFields}));
     run_for(milliseconds(20));
   }
   run_for(seconds(120));

@@ -9,9 +9,9 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr std::array<std::string_view, 2> kScorers{"prefix", "expected-ttft"};
-constexpr size_t kPrefix = 0;
-constexpr size_t kTtft = 1;
+constexpr std::array<std::string_view, 2> kExpectedTtftScorers{"prefix", "expected-ttft"};
+constexpr size_t kPrefixScore = 0;
+constexpr size_t kTtftScore = 1;
 
 bool has(std::span<const Slot> slots, Slot slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
@@ -67,15 +67,17 @@ ExpectedTtftPicker::ExpectedTtftPicker(ExpectedTtftOptions options)
   CHECK(options.validate().ok(), "expected-ttft options were not validated");
 }
 
-std::span<const std::string_view> ExpectedTtftPicker::scorers() const { return kScorers; }
+std::span<const std::string_view> ExpectedTtftPicker::scorers() const {
+  return kExpectedTtftScorers;
+}
 
 Pick ExpectedTtftPicker::pick(const Context& context) const {
   Scratch& scratch = context.scratch;
   const std::vector<Slot>& shortlist = scratch.shortlist;
   const std::vector<Expected>& expected = scratch.expected;
-  context.score(kPrefix, scratch.candidates);
+  context.score(kPrefixScore, scratch.candidates);
   const size_t sample = nominate(context);
-  context.score(kTtft, shortlist);
+  context.score(kTtftScore, shortlist);
 
   float mean = 0;
   for (size_t i = 0; i < sample; ++i) mean += expected[shortlist[i]].load.context;
@@ -118,7 +120,7 @@ Pick ExpectedTtftPicker::pick(const Context& context) const {
 }
 
 bool ExpectedTtftPicker::prefers(const Context& context, Slot a, Slot b) const {
-  const Scores& ttft = context.scratch.scores[kTtft];
+  const Scores& ttft = context.scratch.scores[kTtftScore];
   return ttft[a] < ttft[b];
 }
 

@@ -6,7 +6,7 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr std::array<std::string_view, 1> kScorers{"load"};
+constexpr std::array<std::string_view, 1> kLeastLoadScorers{"load"};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Slot least_loaded(const Context& context, std::span<const Slot> slots, const Sco
   return best;  // another shard has given to one of the equals meanwhile
 }
 
-std::span<const std::string_view> LeastLoadPicker::scorers() const { return kScorers; }
+std::span<const std::string_view> LeastLoadPicker::scorers() const { return kLeastLoadScorers; }
 
 Pick LeastLoadPicker::pick(const Context& context) const {
   const Scratch& scratch = context.scratch;

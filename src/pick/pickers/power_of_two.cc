@@ -7,11 +7,11 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr std::array<std::string_view, 1> kScorers{"load"};
+constexpr std::array<std::string_view, 1> kPowerOfTwoScorers{"load"};
 
 }  // namespace
 
-std::span<const std::string_view> PowerOfTwoPicker::scorers() const { return kScorers; }
+std::span<const std::string_view> PowerOfTwoPicker::scorers() const { return kPowerOfTwoScorers; }
 
 Pick PowerOfTwoPicker::pick(const Context& context) const {
   const std::vector<Slot>& candidates = context.scratch.candidates;

@@ -10,7 +10,7 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr std::array<std::string_view, 2> kScorers{"load", "prefix"};
+constexpr std::array<std::string_view, 2> kPrefixAffinityScorers{"load", "prefix"};
 constexpr size_t kLoad = 0;
 constexpr size_t kPrefix = 1;
 
@@ -42,7 +42,9 @@ PrefixAffinityPicker::PrefixAffinityPicker(PrefixAffinityOptions options)
   CHECK(options.validate().ok(), "prefix affinity options were not validated");
 }
 
-std::span<const std::string_view> PrefixAffinityPicker::scorers() const { return kScorers; }
+std::span<const std::string_view> PrefixAffinityPicker::scorers() const {
+  return kPrefixAffinityScorers;
+}
 
 Pick PrefixAffinityPicker::pick(const Context& context) const {
   Scratch& scratch = context.scratch;

@@ -8,7 +8,7 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr std::array<std::string_view, 1> kScorers{"load"};
+constexpr std::array<std::string_view, 1> kSessionAffinityScorers{"load"};
 
 uint64_t rank(const Context& context, Slot slot) {
   return base::mix64(*context.query.session ^ context.columns.identity(slot));
@@ -16,7 +16,9 @@ uint64_t rank(const Context& context, Slot slot) {
 
 }  // namespace
 
-std::span<const std::string_view> SessionAffinityPicker::scorers() const { return kScorers; }
+std::span<const std::string_view> SessionAffinityPicker::scorers() const {
+  return kSessionAffinityScorers;
+}
 
 Pick SessionAffinityPicker::pick(const Context& context) const {
   const std::vector<Slot>& candidates = context.scratch.candidates;

@@ -11,12 +11,12 @@
 namespace fairlead::pick {
 namespace {
 
-const LoadScorer kLoad;
-const std::array<const Scorer*, 1> kScorers{&kLoad};
+const LoadScorer kSessionLoad;
+const std::array<const Scorer*, 1> kSessionScorers{&kSessionLoad};
 
 Pick pick(testing::World& world, std::optional<uint64_t> session) {
   world.query.session = session;
-  return SessionAffinityPicker().pick(world.context(kScorers));
+  return SessionAffinityPicker().pick(world.context(kSessionScorers));
 }
 
 void remove(testing::World& world, Slot slot) { std::erase(world.scratch.candidates, slot); }

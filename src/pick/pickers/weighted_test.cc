@@ -24,13 +24,13 @@ class Given final : public Scorer {
   Scores scores_;
 };
 
-const LoadScorer kLoad;
+const LoadScorer kWeightedLoad;
 
 TEST(WeightedPicker, AddsScoresByTheirWeights) {
   testing::World world(3);
   const Given first({90, 50, 0});
   const Given second({0, 50, 80});
-  const std::array<const Scorer*, 3> scorers{&first, &second, &kLoad};
+  const std::array<const Scorer*, 3> scorers{&first, &second, &kWeightedLoad};
   const auto picked = [&](double a, double b) {
     return WeightedPicker({{"first", a}, {"second", b}}).pick(world.context(scorers)).slot;
   };
@@ -44,7 +44,7 @@ TEST(WeightedPicker, OfEqualsTheLeastLoadedThenAny) {
   testing::World world(4);
   world.load(1, 1);
   const Given given({50, 50, 50, 49});
-  const std::array<const Scorer*, 2> scorers{&given, &kLoad};
+  const std::array<const Scorer*, 2> scorers{&given, &kWeightedLoad};
   const WeightedPicker picker({{"given", 1}});
   std::set<Slot> picked;
   for (int i = 0; i < 100; ++i) picked.insert(picker.pick(world.context(scorers)).slot);
@@ -55,7 +55,7 @@ TEST(WeightedPicker, WithoutScorersTheLeastLoadedIsPicked) {
   testing::World world(3);
   world.load(0, 1);
   world.load(1, 2);
-  const std::array<const Scorer*, 1> scorers{&kLoad};
+  const std::array<const Scorer*, 1> scorers{&kWeightedLoad};
   const Pick pick = WeightedPicker({}).pick(world.context(scorers));
   EXPECT_EQ(pick.slot, 2);
   EXPECT_EQ(pick.reason, Reason::kBestScore);
@@ -65,7 +65,7 @@ TEST(WeightedPicker, PrefersForTheExplanationAsItPicks) {
   testing::World world(3);
   world.load(0, 1);
   const Given given({50, 50, 60});
-  const std::array<const Scorer*, 2> scorers{&given, &kLoad};
+  const std::array<const Scorer*, 2> scorers{&given, &kWeightedLoad};
   const WeightedPicker picker({{"given", 1}});
   const Context context = world.context(scorers);
   static_cast<void>(picker.pick(context));

@@ -7,7 +7,7 @@
 namespace fairlead::pick {
 namespace {
 
-Scores scored(testing::World& world) {
+Scores gpu_scored(testing::World& world) {
   Scores scores(world.columns.slots());
   GpuUsageScorer().score(world.context(), world.scratch.candidates, scores);
   return scores;
@@ -18,7 +18,7 @@ TEST(GpuUsageScorer, GivesTheFreeShareInWholePercent) {
   world.columns.set_scraped(1, {.kv_usage = 1}, 0);
   world.columns.set_scraped(2, {.kv_usage = 0.25F}, 0);
   world.columns.set_scraped(3, {.kv_usage = 0.996F}, 0);
-  EXPECT_EQ(scored(world), (Scores{100, 0, 75, 0}));
+  EXPECT_EQ(gpu_scored(world), (Scores{100, 0, 75, 0}));
 }
 
 TEST(GpuUsageScorer, AStaleSampleSaysNothingWhileRequestsAreThere) {
@@ -28,7 +28,7 @@ TEST(GpuUsageScorer, AStaleSampleSaysNothingWhileRequestsAreThere) {
     world.columns.set_stale(slot);
   }
   world.load(1, 1);
-  EXPECT_EQ(scored(world), (Scores{90, 50}));
+  EXPECT_EQ(gpu_scored(world), (Scores{90, 50}));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Scores scored(testing::World& world, double ttft_share = 0.5) {
+Scores latency_scored(testing::World& world, double ttft_share = 0.5) {
   Scores scores(world.columns.slots());
   LeastLatencyScorer({.ttft_share = ttft_share})
       .score(world.context(), world.scratch.candidates, scores);
@@ -27,16 +27,16 @@ TEST(LeastLatencyScorer, PlacesEachBetweenTheFastestAndTheSlowest) {
   measure(world, 0, milliseconds(100), milliseconds(30));
   measure(world, 1, milliseconds(300), milliseconds(10));
   measure(world, 2, milliseconds(200), milliseconds(25));
-  EXPECT_EQ(scored(world), (Scores{50, 50, 37}));  // 0.5 * 50 + 0.5 * 25 = 37.5
-  EXPECT_EQ(scored(world, 1), (Scores{100, 0, 50}));
-  EXPECT_EQ(scored(world, 0), (Scores{0, 100, 25}));
+  EXPECT_EQ(latency_scored(world), (Scores{50, 50, 37}));  // 0.5 * 50 + 0.5 * 25 = 37.5
+  EXPECT_EQ(latency_scored(world, 1), (Scores{100, 0, 50}));
+  EXPECT_EQ(latency_scored(world, 0), (Scores{0, 100, 25}));
 }
 
 TEST(LeastLatencyScorer, EqualsScoreFull) {
   testing::World world(2);
   measure(world, 0, milliseconds(100), milliseconds(10));
   measure(world, 1, milliseconds(100), milliseconds(10));
-  EXPECT_EQ(scored(world), (Scores{100, 100}));
+  EXPECT_EQ(latency_scored(world), (Scores{100, 100}));
 }
 
 TEST(LeastLatencyScorer, AReplicaThatHasMeasuredNothingIsInTheMiddle) {
@@ -44,7 +44,7 @@ TEST(LeastLatencyScorer, AReplicaThatHasMeasuredNothingIsInTheMiddle) {
   measure(world, 0, milliseconds(100), milliseconds(10));
   measure(world, 1, milliseconds(900), milliseconds(90));
   measure(world, 2, milliseconds(100), milliseconds(0));
-  EXPECT_EQ(scored(world), (Scores{100, 0, 50, 50}));
+  EXPECT_EQ(latency_scored(world), (Scores{100, 0, 50, 50}));
 }
 
 TEST(LeastLatencyScorer, AStaleMeasurementIsNone) {
@@ -52,7 +52,7 @@ TEST(LeastLatencyScorer, AStaleMeasurementIsNone) {
   measure(world, 0, milliseconds(100), milliseconds(10));
   measure(world, 1, milliseconds(900), milliseconds(90));
   world.columns.set_stale(1);
-  EXPECT_EQ(scored(world), (Scores{100, 50}));
+  EXPECT_EQ(latency_scored(world), (Scores{100, 50}));
 }
 
 TEST(LeastLatencyScorer, TheShareIsBounded) {

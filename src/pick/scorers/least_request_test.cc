@@ -7,7 +7,7 @@
 namespace fairlead::pick {
 namespace {
 
-Scores scored(testing::World& world) {
+Scores request_scored(testing::World& world) {
   Scores scores(world.columns.slots());
   LeastRequestScorer().score(world.context(), world.scratch.candidates, scores);
   return scores;
@@ -15,7 +15,7 @@ Scores scored(testing::World& world) {
 
 TEST(LeastRequestScorer, IdleReplicasScoreFull) {
   testing::World world(3);
-  EXPECT_EQ(scored(world), (Scores{100, 100, 100}));
+  EXPECT_EQ(request_scored(world), (Scores{100, 100, 100}));
 }
 
 TEST(LeastRequestScorer, OneThatWaitsCountsAsAHundredThatRun) {
@@ -24,7 +24,7 @@ TEST(LeastRequestScorer, OneThatWaitsCountsAsAHundredThatRun) {
   world.columns.set_scraped(0, {.running = 4}, 4);  // base 4
   world.load(1, 4);
   world.columns.set_scraped(1, {.running = 3, .waiting = 1}, 4);  // base 4 + 100
-  EXPECT_EQ(scored(world), (Scores{96, 0, 100}));                 // 100 * (104 - 4) / 104 = 96.15
+  EXPECT_EQ(request_scored(world), (Scores{96, 0, 100}));         // 100 * (104 - 4) / 104 = 96.15
 }
 
 TEST(LeastRequestScorer, WhatOthersSentCounts) {
@@ -32,7 +32,7 @@ TEST(LeastRequestScorer, WhatOthersSentCounts) {
   world.columns.set_scraped(0, {.running = 2, .waiting = 1}, 0);  // base 3 + 100
   world.load(1, 1);
   world.columns.set_scraped(1, {.running = 1}, 1);  // base 1
-  EXPECT_EQ(scored(world), (Scores{0, 99}));
+  EXPECT_EQ(request_scored(world), (Scores{0, 99}));
 }
 
 // A replica without metrics would otherwise look as if all its requests waited.
@@ -41,9 +41,9 @@ TEST(LeastRequestScorer, WithoutAFreshSampleNothingIsKnownToWait) {
   world.load(0, 2);
   world.load(1, 2);
   world.columns.set_scraped(1, {.running = 1}, 2);
-  EXPECT_EQ(scored(world), (Scores{98, 0}));  // bases 2 and 102
+  EXPECT_EQ(request_scored(world), (Scores{98, 0}));  // bases 2 and 102
   world.columns.set_stale(1);
-  EXPECT_EQ(scored(world), (Scores{0, 0}));
+  EXPECT_EQ(request_scored(world), (Scores{0, 0}));
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ struct Script {
   Then then = Then::kKeep;
 };
 
-std::string chunk(std::string_view data);        // in chunked framing
-std::string event(std::string_view data);        // "data: ...\n\n"
+std::string chunk(std::string_view data);  // in chunked framing
+std::string event(std::string_view data);  // "data: ...\n\n"
+inline const std::string kDone = event("[DONE]");
 std::string token_event(std::string_view text);  // a chat chunk
 std::string answer_head(int status, std::string_view fields);
 // A counted JSON answer, all at once.

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace fairlead::router {
 namespace {
 
@@ -51,12 +53,6 @@ constexpr std::array<std::string_view, 40> kPieces = {"\r\n",
                                                       "HTTP/1.1 200 OK\r\n",
                                                       "\r\n folded"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 std::string_view strip(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -93,11 +89,11 @@ std::optional<Fields> take_fields(std::string_view& rest) {
     if (line->empty()) return fields;
     const size_t colon = line->find(':');
     if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-    const std::string name = lower(line->substr(0, colon));
+    const std::string name = base::lowered(line->substr(0, colon));
     if (strip(name) != name) return std::nullopt;
     if (name == "content-length") fields.lengths.emplace_back(strip(line->substr(colon + 1)));
     if (name == "transfer-encoding")
-      fields.codings.push_back(lower(strip(line->substr(colon + 1))));
+      fields.codings.push_back(base::lowered(strip(line->substr(colon + 1))));
   }
 }
 

@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ascii.h"
+
 namespace fairlead::router {
 namespace {
 
 net::Address shard_address(size_t shard) {
   return *net::parse_address(fmt::format("10.1.0.{}:8080", shard + 1));
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 rt::Task<void> run_shard(Shard& shard) { co_await shard.run(); }
@@ -159,7 +154,7 @@ rt::Task<void> RouterTest::read_answer(net::ClientConnection& connection, const 
   reply.head_at = now();
   reply.status = connection.response().status;
   for (const net::Field& field : connection.response().fields) {
-    reply.fields.emplace(lower(field.name), field.value);
+    reply.fields.emplace(base::lowered(field.name), field.value);
   }
   if (ask.read_from > now()) static_cast<void>(co_await rt::sleep_until(ask.read_from));
   for (;;) {

@@ -83,6 +83,7 @@ struct RawClient {
 
 // A body for chat completions with the model "llama"; `more` are further members.
 std::string chat(std::string_view text, std::string_view more = {});
+inline const std::string kStreaming = chat("hi", R"("stream":true)");
 Ask post(std::string body);
 Ask get(std::string path);
 
