@@ -14,6 +14,9 @@ namespace fairlead::rt {
 
 namespace {
 constexpr int kEventsMax = 256;
+// In a turn, full batches of events that are handed out before timers fire: as many descriptors as
+// a loop has may be ready when it was held up, and their deadlines have passed.
+constexpr int kBatchesMax = 64;
 // Timers shall fire to the microsecond: Linux may be late by this much.
 constexpr unsigned long kTimerSlackNanos = 1000;
 }  // namespace
@@ -116,9 +119,19 @@ void Loop::poll(base::TimePoint until) {
     timeout.tv_sec = left.count() / 1'000'000'000;
     timeout.tv_nsec = left.count() % 1'000'000'000;
   }
-  const int n = epoll_pwait2(p.epoll, p.events.data(), kEventsMax, wait, nullptr);
-  now_ = clock_->now();
-  p.event_count = std::max(n, 0);
+  for (int batches = 1;; ++batches) {
+    const int n = epoll_pwait2(p.epoll, p.events.data(), kEventsMax, wait, nullptr);
+    now_ = clock_->now();
+    hand_out(n);
+    if (n < kEventsMax || batches == kBatchesMax) return;
+    timeout = {};
+    wait = &timeout;
+  }
+}
+
+void Loop::hand_out(int events) {
+  Poller& p = *poller_;
+  p.event_count = std::max(events, 0);
   for (p.event_next = 0; p.event_next < p.event_count;) {
     const epoll_event event = p.events[static_cast<size_t>(p.event_next++)];
     if (event.events == 0) continue;

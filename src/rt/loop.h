@@ -100,6 +100,7 @@ class Loop {
   void run_ready();
   void run_posted();
   void poll(base::TimePoint until);
+  void hand_out(int events);  // of the poller's events
 
   base::SystemClock system_clock_;
   base::ManualClock* manual_clock_ = nullptr;

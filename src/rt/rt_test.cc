@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -230,6 +233,39 @@ TEST(RealLoop, APostThatComesAfterTheLoopIsDropped) {
     mailbox->post([] { ADD_FAILURE() << "nobody runs this"; });
   }
   mailbox->post([] { ADD_FAILURE() << "nobody runs this"; });
+}
+
+class Counter final : public IoHandler {
+ public:
+  explicit Counter(Loop& loop) : loop_(loop), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    EXPECT_TRUE(loop.watch(fd_, *this));
+  }
+  ~Counter() {
+    loop_.unwatch(fd_, *this);
+    close(fd_);
+  }
+  Task<void> count_and_wait(TimePoint deadline) {
+    EXPECT_EQ(eventfd_write(fd_, 1), 0);
+    status = co_await list_.wait(deadline);
+  }
+  WaitStatus status = WaitStatus::kCancelled;
+
+ private:
+  void on_events(uint32_t) override { list_.notify_all(); }
+  Loop& loop_;
+  int fd_;
+  WaitList list_;
+};
+
+// Else a loop that was held up for a second would take hundreds of connections for failed.
+TEST(RealLoop, WhatIsReadyComesBeforeItsDeadlineHoweverMuchThereIs) {
+  Loop loop;
+  std::vector<std::unique_ptr<Counter>> all;
+  for (int i = 0; i < 600; ++i) all.push_back(std::make_unique<Counter>(loop));
+  TaskGroup group(loop);
+  for (const auto& one : all) group.spawn(one->count_and_wait(loop.now() + base::Nanos(1)));
+  EXPECT_TRUE(loop.block_on(group.join()));
+  for (const auto& one : all) ASSERT_EQ(one->status, WaitStatus::kReady);
 }
 
 TEST(RealLoop, SignalsArriveAsEvents) {
