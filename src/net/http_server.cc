@@ -366,7 +366,8 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
 
   bool could_hold(uint64_t bytes) const {
-    return options().held_bodies == nullptr || options().held_bodies->has_room(bytes);
+    return options().held_bodies == nullptr ||
+           options().held_bodies->has_room(options().loop, bytes);
   }
   // What has come of a body of `length`, and some more.
   bool hold_ahead(uint64_t received, uint64_t length) {
@@ -376,12 +377,12 @@ class HttpServer::Connection final : public rt::ListNode, private RequestMemory 
   }
   bool hold(uint64_t bytes) {
     if (options().held_bodies == nullptr) return true;
-    if (!options().held_bodies->try_take(bytes)) return false;
+    if (!options().held_bodies->try_take(options().loop, bytes)) return false;
     held_ += bytes;
     return true;
   }
   void give_back() {
-    if (held_ > 0) options().held_bodies->give_back(held_);
+    if (held_ > 0) options().held_bodies->give_back(options().loop, held_);
     held_ = 0;
   }
 

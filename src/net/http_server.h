@@ -43,6 +43,7 @@ struct ServerOptions {
   base::Nanos write_timeout = std::chrono::seconds(60);
   // Shared by the servers of all loops; nullptr: no bound on the bodies held together.
   ByteBudget* held_bodies = nullptr;
+  size_t loop = 0;  // which of them this is, to the budget
   // Shared by the servers of all loops; nullptr: plain HTTP. A handshake has head_timeout, too.
   TlsServer* tls = nullptr;
 };

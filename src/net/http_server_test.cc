@@ -249,7 +249,7 @@ TEST_F(ServerTest, TakesABodyOfExactlyTheLimit) {
 }
 
 TEST_F(ServerTest, BoundsTheBodiesOfAllConnectionsTogether) {
-  ByteBudget budget(base::Bytes(100'000));
+  ByteBudget budget(base::Bytes(100'000), 1);
   options.held_bodies = &budget;
   start();
   const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\n";
@@ -260,7 +260,7 @@ TEST_F(ServerTest, BoundsTheBodiesOfAllConnectionsTogether) {
 }
 
 TEST_F(ServerTest, ABodyTakesRoomAsItComesAndNotAsItIsAnnounced) {
-  ByteBudget budget(base::Bytes(1 << 20));
+  ByteBudget budget(base::Bytes(1 << 20), 1);
   options.held_bodies = &budget;
   options.body_bytes_max = base::Bytes(1 << 20);
   start();

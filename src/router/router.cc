@@ -62,7 +62,7 @@ Router::Router(RouterConfig config, net::Network& control,
       retry_budget_({}, config_.loops),
       registry_({.shards = config_.loops, .series_max = kSeriesMax}),
       metrics_(registry_, FAIRLEAD_VERSION, policy_->name()),
-      held_bodies_(held_limit(config_)) {}
+      held_bodies_(held_limit(config_), config_.loops) {}
 
 Router::~Router() = default;
 

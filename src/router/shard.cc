@@ -13,7 +13,7 @@ namespace {
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr size_t kSnapshotWaitSeconds = 5;
 
-net::ServerOptions server_options(SharedState& shared) {
+net::ServerOptions server_options(SharedState& shared, size_t index) {
   const RouterConfig& config = shared.config;
   net::ServerOptions options;
   options.body_bytes_max = config.body_bytes_max;
@@ -21,6 +21,7 @@ net::ServerOptions server_options(SharedState& shared) {
   options.head_timeout = config.head_timeout;
   options.idle_timeout = config.idle_timeout;
   options.held_bodies = &shared.held_bodies;
+  options.loop = index;
   options.tls = shared.tls;
   return options;
 }
@@ -65,7 +66,7 @@ Shard::Shard(net::Network& network, SharedState& shared, size_t index, uint64_t 
       pools_(shared.columns.slots()),
       waiting_(shared.columns.slots()),
       read_room_(new char[kReadRoomBytes]),
-      server_(network, *this, server_options(shared)) {}
+      server_(network, *this, server_options(shared, index)) {}
 
 rt::Task<void> Shard::run() {
   // What each pick writes comes from this thread's memory, away from that of other shards.

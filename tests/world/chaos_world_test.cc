@@ -263,8 +263,8 @@ TEST_F(ChaosWorld, TenMinutesOfTroubleCostOnlyWhatIsBeyondItsFirstByte) {
       counts_.no_budget);
   EXPECT_GT(counts_.sent, kRequestsPerSecond * base::to_seconds(kTime) * 0.8);
   EXPECT_LE(counts_.unlucky + counts_.no_budget, counts_.sent / 1'000);
-  EXPECT_GT(counts_.broken_off, 0U);
-  // The trouble was real.
+  // The trouble was real (a minute may be too short for a stream to break).
+  if (!kSanitized) EXPECT_GT(counts_.broken_off, 0U);
   EXPECT_GT(metric(R"(fairlead_retries_total{reason="connect"})"), 0);
   EXPECT_GT(metric(R"(fairlead_retries_total{reason="status"})"), 0);
   EXPECT_GT(metric(R"(fairlead_retries_total{reason="reset"})"), 0);
