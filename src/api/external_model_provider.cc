@@ -74,9 +74,9 @@ const TypeInfo& type_of(const ExternalModelProviderStatus*) {
 
 const TypeInfo& type_of(const ExternalModelProvider*) {
   using T = ExternalModelProvider;
-  static const TypeInfo kType =
-      describe_kind<T>({.doc = "An API outside the cluster that serves models."},
-                       {field<&T::metadata>({}), field<&T::spec>({}), field<&T::status>({})});
+  static const TypeInfo kType = describe_kind<T>(
+      {.doc = "An API outside the cluster that serves models."},
+      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

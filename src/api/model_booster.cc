@@ -104,9 +104,9 @@ const TypeInfo& type_of(const ModelBoosterStatus*) {
 
 const TypeInfo& type_of(const ModelBooster*) {
   using T = ModelBooster;
-  static const TypeInfo kType =
-      describe_kind<T>({.doc = "A model with its pods and its route in one object."},
-                       {field<&T::metadata>({}), field<&T::spec>({}), field<&T::status>({})});
+  static const TypeInfo kType = describe_kind<T>(
+      {.doc = "A model with its pods and its route in one object."},
+      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

@@ -115,9 +115,9 @@ const TypeInfo& type_of(const ModelServerStatus*) {
 
 const TypeInfo& type_of(const ModelServer*) {
   using T = ModelServer;
-  static const TypeInfo kType =
-      describe_kind<T>({.doc = "A set of pods that serve one model."},
-                       {field<&T::metadata>({}), field<&T::spec>({}), field<&T::status>({})});
+  static const TypeInfo kType = describe_kind<T>(
+      {.doc = "A set of pods that serve one model."},
+      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

@@ -207,9 +207,9 @@ const TypeInfo& type_of(const ModelServingStatus*) {
 
 const TypeInfo& type_of(const ModelServing*) {
   using T = ModelServing;
-  static const TypeInfo kType =
-      describe_kind<T>({.doc = "Groups of pods in roles that serve a model."},
-                       {field<&T::metadata>({}), field<&T::spec>({}), field<&T::status>({})});
+  static const TypeInfo kType = describe_kind<T>(
+      {.doc = "Groups of pods in roles that serve a model."},
+      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

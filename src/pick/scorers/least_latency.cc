@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "pick/scorers/whole.h"
 
 namespace fairlead::pick {
 namespace {
@@ -58,7 +59,7 @@ void LeastLatencyScorer::score(const Context& context, std::span<const Slot> slo
     // Clamped: a scrape may have changed it between the two passes.
     const double score = ttft_share_ * std::clamp(ttft.score(latency.ttft), 0.0, 100.0) +
                          (1 - ttft_share_) * std::clamp(tpot.score(latency.tpot), 0.0, 100.0);
-    scores[slot] = measured(latency) ? static_cast<float>(std::floor(score)) : kUnmeasured;
+    scores[slot] = measured(latency) ? static_cast<float>(whole(score)) : kUnmeasured;
   }
 }
 

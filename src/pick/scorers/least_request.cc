@@ -1,7 +1,8 @@
 #include "pick/scorers/least_request.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "pick/scorers/whole.h"
 
 namespace fairlead::pick {
 namespace {
@@ -24,7 +25,7 @@ void LeastRequestScorer::score(const Context& context, std::span<const Slot> slo
     most = std::max(most, scores[slot]);
   }
   for (const Slot slot : slots) {
-    scores[slot] = most > 0 ? std::floor(100 * (most - scores[slot]) / most) : 100;
+    scores[slot] = most > 0 ? whole(100 * (most - scores[slot]) / most) : 100;
   }
 }
 

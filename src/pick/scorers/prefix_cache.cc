@@ -1,7 +1,8 @@
 #include "pick/scorers/prefix_cache.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "pick/scorers/whole.h"
 
 namespace fairlead::pick {
 
@@ -28,7 +29,7 @@ void PrefixCacheScorer::score(const Context& context, std::span<const Slot> slot
   for (const Slot slot : scratch.depths.holders()) {
     const uint16_t depth = scratch.depths.of(slot);
     if (depth < least) continue;
-    scores[slot] = std::floor(100 * static_cast<float>(depth) / static_cast<float>(blocks.size()));
+    scores[slot] = whole(100 * static_cast<float>(depth) / static_cast<float>(blocks.size()));
   }
 }
 
