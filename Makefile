@@ -27,7 +27,7 @@ e2e: build                   ## OpenAI SDKs, captured exchanges and faults again
 
 bench: build                 ## CPU and latency of router and engine beside nginx, in one run
 	@tools/install bench
-	@ninja -C $(BUILD) --quiet relay_mock relay_load $$(ninja -C $(BUILD) -t targets all | sed -n 's/^\(pick_bench\): .*/\1/p')
+	@ninja -C $(BUILD) --quiet benches
 	@bench/run $(BENCH_FLAGS)
 
 fmt:                         ## format all C++ in place

@@ -4,10 +4,12 @@
 # the #includes and the layer list), LIBS are third-party targets. TESTS become one <NAME>_test
 # program; each FUZZ file becomes a program that replays testdata/<file name without .cc>/ as a test
 # (with FAIRLEAD_FUZZ a libFuzzer target, in build/fuzz/); BENCHES become one <NAME>_bench program.
+# What only measures is built by the target `benches`, not with the tests.
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
+add_custom_target(benches)
 
 # What most files include is compiled once, for the libraries and for the tests. Nothing may rely on
 # it: `make tidy` reads each changed file of the libraries without it.
@@ -71,7 +73,8 @@ function(fairlead_library)
   endforeach()
 
   if(A_BENCHES AND benchmark_FOUND)
-    add_executable(${A_NAME}_bench ${A_BENCHES})
+    add_executable(${A_NAME}_bench EXCLUDE_FROM_ALL ${A_BENCHES})
+    add_dependencies(benches ${A_NAME}_bench)
     target_link_libraries(${A_NAME}_bench PRIVATE fairlead_${A_NAME} ${test_deps} benchmark::benchmark_main)
   endif()
 endfunction()

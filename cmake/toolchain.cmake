@@ -29,7 +29,8 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers are named by path and time; the compiler compares what they hold.
+  # Precompiled headers are named by path and time; the compiler compares what they hold. What a file
+  # includes is taken from the compiler: preprocessing it first costs a tenth where nothing is cached.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-      CCACHE_NOHASHDIR=1 ${CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 ${CCACHE})
 endif()
