@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "net/stream.h"
+
 namespace fairlead::net {
 namespace {
 
