@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kPattern =
     R"(^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$)";
 constexpr int64_t kNanos = 1'000'000'000;
-constexpr size_t kDigitsMax = 27;  // kept; what is beyond rounds up
+constexpr size_t kDigitsMax =
+    28;  // kept, as many as the largest has in billionths; the rest rounds up
 constexpr size_t kBinaryFractionMax = 9;
 constexpr int kExponentMax = 100;  // beyond it everything is zero or the largest
 constexpr size_t kTextMax = 128;
@@ -130,11 +131,11 @@ class QuantityParser {
   }
 
   base::Result<Quantity> finish() {
-    Wide nanos = times(mantissa_, Wide{1} << shift_);
+    Wide nanos = shift_ == 0 ? mantissa_ : times(mantissa_, Wide{1} << shift_);
     const int scale = exponent_ + 9;
     if (scale >= 0) {
       for (int i = 0; i < scale && nanos != 0 && nanos <= kMaxNanos; ++i) nanos = times(nanos, 10);
-    } else {
+    } else {  // never with a binary suffix, whose fraction has at most nine digits
       const Wide divisor = power_of_ten(std::min(-scale, 37));
       inexact_ = inexact_ || nanos % divisor != 0;
       nanos /= divisor;

@@ -92,6 +92,8 @@ TEST(Quantity, StopsAtTheLargest) {
   EXPECT_EQ(parsed("1e99").value(), kMax);
   EXPECT_EQ(parsed("-1e99").value(), -kMax);
   EXPECT_EQ(parsed("1e99").milli_value(), kMax);
+  EXPECT_EQ(parsed("1.23355921974Ei").canonical(), "1422196950791127057767071745n");
+  EXPECT_EQ(parsed("9.999999999999999999999999999e9").canonical(), "10e9");
 }
 
 TEST(Quantity, RefusesWhatIsNone) {
@@ -106,12 +108,19 @@ TEST(Quantity, RefusesWhatIsNone) {
 
 TEST(Quantity, CanonicalFormReadsBackTheSame) {
   base::Random random(7);
-  const std::vector<std::string> suffixes = {"",  "n",  "u",  "m",  "k",  "M",
-                                             "G", "Ki", "Mi", "Gi", "e2", "e-3"};
-  for (int i = 0; i < 20000; ++i) {
+  const std::vector<std::string> suffixes = {"",   "n",  "u",   "m",   "k",   "M",    "G",   "T",
+                                             "P",  "E",  "Ki",  "Mi",  "Gi",  "Ti",   "Pi",  "Ei",
+                                             "e2", "e9", "e18", "e-3", "e-9", "e-18", "e-27"};
+  const auto digits = [&](uint64_t most) {
+    std::string text;
+    for (uint64_t n = random.below(most); n > 0; --n)
+      text += static_cast<char>('0' + random.below(10));
+    return text;
+  };
+  for (int i = 0; i < 50000; ++i) {
     std::string text = random.below(2) == 0 ? "-" : "";
-    text += std::to_string(random.below(1000000));
-    if (random.below(2) == 0) text += '.' + std::to_string(random.below(100000));
+    text += std::to_string(random.below(10)) + digits(20);
+    if (random.below(2) == 0) text += '.' + digits(30);
     text += suffixes[random.below(suffixes.size())];
     const Quantity quantity = parsed(text);
     EXPECT_EQ(parsed(quantity.canonical()), quantity) << text << " is " << quantity.canonical();
