@@ -140,7 +140,7 @@ const TypeInfo& type_of(const ClusterSignals*) {
   using T = ClusterSignals;
   static const TypeInfo kType = describe<T>(
       {.doc = "Where the load is read.",
-       .rules = {{.rule = R"(self.source != "prometheus" || )"
+       .rules = {{.rule = R"(!has(self.source) || self.source != "prometheus" || )"
                           R"((has(self.prometheusURL) && self.prometheusURL != ""))",
                   .message = "prometheusURL is needed where source is prometheus"}}},
       {field<&T::source>(
@@ -166,7 +166,8 @@ const TypeInfo& type_of(const ClusterAutoscaling*) {
   using T = ClusterAutoscaling;
   static const TypeInfo kType =
       describe<T>({.doc = "Whether decode follows the load.",
-                   .rules = {{.rule = "self.minReplicas <= self.maxReplicas",
+                   .rules = {{.rule = "!has(self.minReplicas) || !has(self.maxReplicas) || "
+                                      "self.minReplicas <= self.maxReplicas",
                               .message = "minReplicas must not be greater than maxReplicas"}}},
                   {field<&T::enabled>({.doc = "Whether it does.", .default_json = "false"}),
                    field<&T::minReplicas>({.doc = "Never fewer.", .default_json = "1", .min = 0}),
