@@ -29,7 +29,8 @@ std::string describe(const std::vector<FieldError>& errors);
 Json admit_fields(const Schema& root, const Json& object);
 
 // Types, enums, ranges, lengths, patterns, formats, required fields and unique list keys: all
-// errors, at most kFieldErrorsMax, in the object's order. CEL rules are not asked.
+// errors, at most kFieldErrorsMax, in the object's order. CEL rules are not asked. As in API
+// servers, the format int32 bounds nothing: what is stored may not be readable (type_info.h).
 std::vector<FieldError> check(const Schema& root, const Json& object);
 
 }  // namespace fairlead::api

@@ -116,6 +116,13 @@ TEST(Check, CountsCharactersNotBytes) {
   EXPECT_FALSE(check(schema, Json::string("é")).empty());
 }
 
+TEST(Check, LeavesTheWidthOfIntegersToReaders) {
+  Schema schema;
+  schema.type = "integer";
+  schema.format = "int32";
+  EXPECT_TRUE(check(schema, json("2147483648")).empty());
+}
+
 TEST(Check, StopsAtSoManyErrors) {
   std::vector<Json> items(kFieldErrorsMax + 10);
   EXPECT_EQ(check(list_schema(""), Json::array(std::move(items))).size(), kFieldErrorsMax);
