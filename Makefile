@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BUILD := build
 QUIET := $(if $(CI),--quiet)
 .DEFAULT_GOAL := help
-.PHONY: help up build test e2e bench fmt tidy clean configure
+.PHONY: help up build test kube e2e bench fmt tidy clean configure
 
 help:                        ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "make %-8s%s\n", $$1, $$2}' Makefile
@@ -16,10 +16,16 @@ build: configure             ## the release binary, build/fairlead
 	@echo "building $(BUILD)/fairlead"
 	@ninja -C $(BUILD) $(QUIET) fairlead
 
-test: configure              ## build, unit, property and simulation tests, fuzz corpora
+test: configure              ## build, unit, property and simulation tests, fuzz corpora, `make kube` if Go is here
 	@echo "building the libraries and their tests"
 	@ninja -C $(BUILD) $(QUIET) all
+	@$(if $(CI),,tools/kube/control-plane build --if-possible)
 	@tools/test $(BUILD)
+
+kube: configure              ## the client against a real Kubernetes control plane, which Go builds once
+	@tools/kube/control-plane build
+	@ninja -C $(BUILD) $(QUIET) kube_api_test
+	@tools/test $(BUILD) --only kube_api
 
 e2e: build                   ## OpenAI SDKs, captured exchanges and faults against the release binary
 	@tools/install e2e

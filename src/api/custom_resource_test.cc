@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/admission.h"
+#include "api/testing/documents.h"
 #include "codec/yaml.h"
 
 namespace fairlead::api {
@@ -158,25 +159,6 @@ TEST(CustomResources, DifferFromTheOthersAsListedBesideTheRepository) {
     EXPECT_THAT(change, testing::AnyOf("added", "tightened", "loosened", "same"));
     EXPECT_FALSE(entry.find("why")->as_string().empty());
   }
-}
-
-// The documents of a file, or of a text that has YAML in it: each begins at apiVersion and ends at
-// the first line that is empty or no YAML.
-std::vector<std::string> documents(const std::string& text) {
-  std::vector<std::string> found;
-  std::istringstream lines(text);
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("apiVersion: ")) {
-      inside = true;
-      found.emplace_back();
-    } else if (line.empty() ||
-               (line[0] != ' ' && line[0] != '#' && line.find(':') == std::string::npos)) {
-      inside = false;
-    }
-    if (inside) found.back() += line + '\n';
-  }
-  return found;
 }
 
 // How many documents of `text` are ours; each must be read, defaulted and found valid.
