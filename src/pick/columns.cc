@@ -112,11 +112,6 @@ void Columns::set_stale(Slot slot) {
   fresh_[slot].store(false, kRelaxed);
 }
 
-Latency Columns::latency(Slot slot) const {
-  if (!fresh(slot)) return {};
-  return {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))};
-}
-
 Scraped Columns::scraped(Slot slot) const {
   return {
       .running = read(running_, slot),

@@ -68,6 +68,16 @@ class Columns {
   // Requests of this router and, as far as scraping tells, of others.
   uint32_t load(Slot slot) const { return in_flight(slot) + foreign(slot); }
 
+  // Has the processor fetch, while something else is done, what a pick reads of the replica and
+  // what it writes if it takes it.
+  void prefetch(Slot slot) const {
+    __builtin_prefetch(&ttft_models_[slot], 1);
+    __builtin_prefetch(&in_flight_[slot], 1);
+    __builtin_prefetch(&prompt_tokens_[slot], 1);
+    __builtin_prefetch(&given_[slot], 1);
+    __builtin_prefetch(&foreign_[slot]);
+  }
+
   // What expected-ttft counts and learns.
   TtftModel& ttft_model(Slot slot) { return ttft_models_[slot]; }
   const TtftModel& ttft_model(Slot slot) const { return ttft_models_[slot]; }
@@ -85,7 +95,10 @@ class Columns {
   uint32_t waiting(Slot slot) const { return read(waiting_, slot); }
   float kv_usage(Slot slot) const { return read(kv_usage_, slot); }
   // Of a fresh sample; else nothing was measured.
-  Latency latency(Slot slot) const;
+  Latency latency(Slot slot) const {
+    if (!fresh(slot)) return {};
+    return {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))};
+  }
 
   // How many lines of requests wait for room at the replica (router/waiting_lines.h). It is theirs
   // alone: open() leaves it.

@@ -55,7 +55,7 @@ struct Scratch {
 
   std::vector<Slot> candidates;
   std::vector<Scores> scores;      // one for each scorer of the policy, in its picker's order
-  std::vector<Slot> shortlist;     // free for the plugin at work
+  std::vector<Slot> shortlist;     // free for the plugin at work; `prefix` leaves it to the picker
   cache_index::Depths depths;      // set by the prefix scorer
   std::vector<Expected> expected;  // by slot, set by the expected-ttft scorer
 };

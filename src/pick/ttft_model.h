@@ -37,6 +37,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 
 namespace fairlead::pick {
@@ -114,19 +115,18 @@ class TtftModel {
 
   void solve();
 
-  // Written at every pick.
-  alignas(64) std::atomic<uint64_t> queued_{0};
+  // What a pick reads: one cache line, because all but the replicas that are busy are cold there.
+  alignas(base::kCacheLine) std::atomic<uint64_t> queued_{0};
   std::atomic<uint64_t> context_{0};
   std::atomic<uint64_t> computed_{0};
-  // Read at every pick, written at first bytes.
-  alignas(64) std::array<std::atomic<float>, kTerms> line_{};
+  std::atomic<int64_t> learned_at_{0};
+  std::array<std::atomic<float>, kTerms> line_{};
   std::atomic<float> samples_{0};  // after decay
   std::atomic<float> trust_{1};
   std::atomic<float> tail_{0.5F};
   std::atomic<bool> reports_cached_{false};
-  std::atomic<int64_t> learned_at_{0};
   // Sums over the samples, of the thread that learns.
-  alignas(64) std::atomic_flag learning_;
+  alignas(base::kCacheLine) std::atomic_flag learning_;
   std::array<std::atomic<double>, kTerms * kTerms> products_{};
   std::array<std::atomic<double>, kTerms> targets_{};
 };

@@ -17,12 +17,10 @@ bool has(std::span<const Slot> slots, Slot slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
 }
 
-// Fills the shortlist: a sample of the candidates, then those of the holders that it lacks. Returns
-// how many the sample has.
-size_t nominate(const Context& context) {
-  Scratch& scratch = context.scratch;
-  const std::vector<Slot>& candidates = scratch.candidates;
-  std::vector<Slot>& shortlist = scratch.shortlist;
+// A sample of the candidates; returns how many.
+size_t draw_sample(const Context& context) {
+  const std::vector<Slot>& candidates = context.scratch.candidates;
+  std::vector<Slot>& shortlist = context.scratch.shortlist;
   if (candidates.size() <= ExpectedTtftPicker::kSample) {
     shortlist.assign(candidates.begin(), candidates.end());
     return shortlist.size();
@@ -30,18 +28,28 @@ size_t nominate(const Context& context) {
   shortlist.clear();
   while (shortlist.size() < ExpectedTtftPicker::kSample) {
     const Slot slot = candidates[context.random.below(candidates.size())];
-    if (!has(shortlist, slot)) shortlist.push_back(slot);
-  }
-  // Who holds less than half of what another does is no better than the sample.
-  const auto holders = scratch.depths.holders();
-  uint16_t deepest = 0;
-  for (const Slot slot : holders) deepest = std::max(deepest, scratch.depths.of(slot));
-  for (const Slot slot : holders) {
-    if (scratch.depths.of(slot) < deepest / 2) continue;
-    if (has(std::span(shortlist).first(ExpectedTtftPicker::kSample), slot)) continue;
-    if (std::binary_search(candidates.begin(), candidates.end(), slot)) shortlist.push_back(slot);
+    if (has(shortlist, slot)) continue;
+    shortlist.push_back(slot);
+    // Of many replicas most are cold: they arrive while the prefix is looked up.
+    context.columns.prefetch(slot);
+    __builtin_prefetch(&context.scratch.expected[slot], 1);
   }
   return ExpectedTtftPicker::kSample;
+}
+
+// Appends those of the holders that the sample lacks. Who holds less than half of what another does
+// is no better than the sample.
+void nominate_holders(const Context& context, size_t sample) {
+  const std::vector<Slot>& candidates = context.scratch.candidates;
+  std::vector<Slot>& shortlist = context.scratch.shortlist;
+  if (candidates.size() == sample) return;
+  const cache_index::Depths& depths = context.scratch.depths;
+  uint16_t deepest = 0;
+  for (const Slot slot : depths.holders()) deepest = std::max(deepest, depths.of(slot));
+  for (const Slot slot : depths.holders()) {
+    if (depths.of(slot) < deepest / 2 || has(std::span(shortlist).first(sample), slot)) continue;
+    if (std::binary_search(candidates.begin(), candidates.end(), slot)) shortlist.push_back(slot);
+  }
 }
 
 base::Result<> check(std::string_view what, double value, double min, double max) {
@@ -75,8 +83,9 @@ Pick ExpectedTtftPicker::pick(const Context& context) const {
   Scratch& scratch = context.scratch;
   const std::vector<Slot>& shortlist = scratch.shortlist;
   const std::vector<Expected>& expected = scratch.expected;
+  const size_t sample = draw_sample(context);
   context.score(kPrefixScore, scratch.candidates);
-  const size_t sample = nominate(context);
+  nominate_holders(context, sample);
   context.score(kTtftScore, shortlist);
 
   float mean = 0;

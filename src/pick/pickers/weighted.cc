@@ -1,5 +1,7 @@
 #include "pick/pickers/weighted.h"
 
+#include <array>
+
 #include "base/check.h"
 #include "pick/pickers/least_load.h"
 
@@ -23,11 +25,22 @@ Pick WeightedPicker::pick(const Context& context) const {
   Scratch& scratch = context.scratch;
   const std::vector<Slot>& candidates = scratch.candidates;
   for (size_t i = 0; i < names_.size(); ++i) context.score(i, candidates);
+  // Always as many, the rest weighing nothing: the compiler then needs no loop for a sum.
+  std::array<const float*, kScorersMax - 1> columns;
+  std::array<double, kScorersMax - 1> weights{};
+  columns.fill(scratch.scores[scores_.size()].data());
+  for (size_t i = 0; i < scores_.size(); ++i) {
+    columns[i] = scratch.scores[i].data();
+    weights[i] = scores_[i].weight;
+  }
   std::vector<Slot>& best = scratch.shortlist;
   best.clear();
   double most = 0;
   for (const Slot slot : candidates) {
-    const double total = sum(scratch, slot);
+    double total = 0;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      total += weights[i] * static_cast<double>(columns[i][slot]);
+    }
     if (!best.empty() && total < most) continue;
     if (total > most) best.clear();
     most = total;

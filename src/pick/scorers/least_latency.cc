@@ -19,11 +19,9 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // 0 for the highest, 100 for the lowest.
-  double score(base::Nanos value) const {
-    if (high == low) return 100;
-    return 100.0 * static_cast<double>((high - value).count()) /
-           static_cast<double>((high - low).count());
+  // Points lost for each nanosecond above the lowest: the highest loses a hundred.
+  double points() const {
+    return high > low ? 100.0 / static_cast<double>((high - low).count()) : 0;
   }
 };
 
@@ -54,11 +52,14 @@ void LeastLatencyScorer::score(const Context& context, std::span<const Slot> slo
     ttft.add(latency.ttft);
     tpot.add(latency.tpot);
   }
+  const double ttft_points = ttft_share_ * ttft.points();
+  const double tpot_points = (1 - ttft_share_) * tpot.points();
   for (const Slot slot : slots) {
     const Latency latency = context.columns.latency(slot);
+    const double lost = ttft_points * static_cast<double>((latency.ttft - ttft.low).count()) +
+                        tpot_points * static_cast<double>((latency.tpot - tpot.low).count());
     // Clamped: a scrape may have changed it between the two passes.
-    const double score = ttft_share_ * std::clamp(ttft.score(latency.ttft), 0.0, 100.0) +
-                         (1 - ttft_share_) * std::clamp(tpot.score(latency.tpot), 0.0, 100.0);
+    const double score = std::clamp(100 - lost, 0.0, 100.0);
     scores[slot] = measured(latency) ? static_cast<float>(whole(score)) : kUnmeasured;
   }
 }

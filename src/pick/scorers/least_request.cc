@@ -24,8 +24,9 @@ void LeastRequestScorer::score(const Context& context, std::span<const Slot> slo
     scores[slot] = base_of(context.columns, slot);
     most = std::max(most, scores[slot]);
   }
+  const double points = most > 0 ? 100 / static_cast<double>(most) : 0;
   for (const Slot slot : slots) {
-    scores[slot] = most > 0 ? whole(100 * (most - scores[slot]) / most) : 100;
+    scores[slot] = static_cast<float>(whole(100 - points * static_cast<double>(scores[slot])));
   }
 }
 

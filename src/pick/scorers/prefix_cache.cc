@@ -29,7 +29,7 @@ void PrefixCacheScorer::score(const Context& context, std::span<const Slot> slot
   for (const Slot slot : scratch.depths.holders()) {
     const uint16_t depth = scratch.depths.of(slot);
     if (depth < least) continue;
-    scores[slot] = whole(100 * static_cast<float>(depth) / static_cast<float>(blocks.size()));
+    scores[slot] = static_cast<float>(whole(100.0 * depth / static_cast<double>(blocks.size())));
   }
 }
 
