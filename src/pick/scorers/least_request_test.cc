@@ -18,6 +18,18 @@ TEST(LeastRequestScorer, IdleReplicasScoreFull) {
   EXPECT_EQ(request_scored(world), (Scores{100, 100, 100}));
 }
 
+TEST(LeastRequestScorer, EveryLoadScoresTheFloorOfTheFormula) {
+  for (const uint32_t most : {1U, 3U, 7U, 49U, 100U, 193U}) {
+    testing::World world(most + 1);
+    Scores expected;
+    for (uint32_t load = 0; load <= most; ++load) {
+      world.load(static_cast<Slot>(load), load);
+      expected.push_back(static_cast<float>(100 * (most - load) / most));
+    }
+    EXPECT_EQ(request_scored(world), expected) << most;
+  }
+}
+
 TEST(LeastRequestScorer, OneThatWaitsCountsAsAHundredThatRun) {
   testing::World world(3);
   world.load(0, 4);
