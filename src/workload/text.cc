@@ -11,15 +11,15 @@
 namespace fairlead::workload {
 namespace {
 
-// 64 short words: six bits of a draw choose one.
+// 64 words, so that six bits of a draw choose one: of at most four letters, which any tokenizer has
+// as one token, and with the spaces and full stops between them four bytes a token on average.
 constexpr std::array<std::string_view, 64> kWords = {
-    "gate",  "route", "rate",  "limit", "plan",  "cache", "token", "block", "key",   "log",
-    "node",  "pod",   "page",  "queue", "shard", "trace", "scale", "group", "lease", "model",
-    "batch", "stage", "is",    "has",   "may",   "can",   "will",  "must",  "does",  "takes",
-    "gives", "keeps", "the",   "a",     "each",  "every", "one",   "some",  "any",   "no",
-    "and",   "or",    "of",    "in",    "on",    "at",    "by",    "for",   "with",  "from",
-    "to",    "over",  "under", "new",   "old",   "small", "large", "fast",  "slow",  "warm",
-    "cold",  "first", "last",  "next"};
+    "gate", "rate", "plan", "key",  "log",  "node", "pod",  "page", "hot",  "load", "api",
+    "port", "as",   "unit", "lane", "slot", "time", "step", "task", "byte", "is",   "has",
+    "may",  "can",  "will", "must", "does", "gets", "ends", "sees", "the",  "a",    "each",
+    "all",  "one",  "some", "few",  "any",  "no",   "and",  "or",   "of",   "in",   "on",
+    "at",   "by",   "for",  "with", "from", "to",   "over", "up",   "new",  "old",  "big",
+    "fast", "slow", "warm", "cold", "next", "last", "per",  "so",   "yet"};
 
 // Appends words until `out` is exactly `size` bytes long; ends with a full stop.
 void fill_text(std::string& out, size_t size, uint64_t seed) {
@@ -46,8 +46,10 @@ void make_text(std::string& out, std::string_view label, uint64_t seed, uint32_t
 
 void append_text(std::string& out, std::string_view label, uint64_t seed, uint32_t tokens) {
   const size_t begin = out.size();
-  // The hash in the first bytes keeps texts apart within an engine's first block.
-  fmt::format_to(std::back_inserter(out), "{:016x} {}: ", seed, label);
+  // The seed in the first bytes keeps texts apart within an engine's first block; in letters, of
+  // which four are a token.
+  for (int shift = 60; shift >= 0; shift -= 4) out += static_cast<char>('a' + (seed >> shift & 15));
+  fmt::format_to(std::back_inserter(out), " {}: ", label);
   fill_text(out, std::max(begin + tokens * kBytesPerToken, out.size()), seed);
 }
 

@@ -1,7 +1,8 @@
-// Texts of a wanted size from a seed: short English words, about four bytes a token, that need no
-// JSON escaping. Texts of different seeds differ within their first 16 bytes. Pure.
+// Texts of a wanted size from a seed: short English words that need no JSON escaping. The size is
+// in tokens of four bytes, which is what the built-in tokenizer counts within a percent, for a text
+// of some hundred tokens. Texts of different seeds differ within their first 16 bytes. Pure.
 //
-//   make_text(prompt, "Question", seed, 24);  // "00000000075bcd15 Question: the cache keeps ..."
+//   make_text(prompt, "Question", seed, 24);  // "aaaaaaaaahflmnbf Question: the load sees ..."
 #pragma once
 
 #include <cstddef>
