@@ -7,6 +7,7 @@
 // Pure functions; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct FieldError {
   std::string message;  // what is wrong and what is allowed
   bool operator==(const FieldError&) const = default;
 };
+
+// What is being done to the object.
+enum class Operation : uint8_t { kCreate, kUpdate };
 
 std::string describe(const std::vector<FieldError>& errors);
 

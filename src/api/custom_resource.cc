@@ -11,6 +11,7 @@
 #include "api/model_route.h"
 #include "api/model_server.h"
 #include "api/model_serving.h"
+#include "api/rules.h"
 #include "base/ascii.h"
 #include "codec/yaml.h"
 
@@ -48,10 +49,23 @@ base::Result<std::string> rewrite(const Json& object, std::vector<std::string>* 
 }
 
 template <class T>
+std::vector<FieldError> check_rules_of(const Json& stored, Operation operation) {
+  const auto typed = read<T>(stored);
+  // A number that its schema does not bound and its struct cannot hold.
+  if (!typed) return {{"", typed.error().message()}};
+  std::vector<FieldError> errors = check_rules(*typed, operation);
+  if (errors.size() > kFieldErrorsMax) errors.resize(kFieldErrorsMax);
+  return errors;
+}
+
+Json unchanged(const Json& stored) { return stored; }
+
+template <class T>
 CustomResource resource(std::vector<PrinterColumn> columns,
                         std::optional<ScaleSubresource> scale = std::nullopt) {
   const TypeInfo& type = type_of(static_cast<const T*>(nullptr));
-  return {T::kKind, std::move(columns), scale, root_schema(type), rewrite<T>};
+  return {T::kKind,  std::move(columns), scale, root_schema(type), rewrite<T>,
+          unchanged, check_rules_of<T>};
 }
 
 std::vector<CustomResource> make_resources() {
@@ -69,6 +83,7 @@ std::vector<CustomResource> make_resources() {
                                "Whether the model booster is active"},
                               kAge}));
   list.push_back(resource<AutoscalingPolicy>({kAge}));
+  list.back().fill_in = fill_in_policy;
   list.push_back(resource<ModelServer>(
       {{"Engine", "string", ".spec.inferenceEngine", "Inference engine used to serve the model"},
        {"Port", "integer", ".spec.workloadPort.port", "Model server port"},

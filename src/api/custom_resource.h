@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/admission.h"
 #include "api/meta.h"
 #include "api/schema.h"
 #include "base/result.h"
@@ -40,6 +41,10 @@ struct CustomResource {
   // Reads an object as its struct and writes that: what our programs make of it.
   base::Result<std::string> (*rewrite)(const Json& object,
                                        std::vector<std::string>* warnings) = nullptr;
+  // What the schema cannot say (rules.h), of an object that keeps its limits: defaults, and all
+  // errors, at most kFieldErrorsMax.
+  Json (*fill_in)(const Json& stored) = nullptr;
+  std::vector<FieldError> (*check_rules)(const Json& stored, Operation operation) = nullptr;
 };
 
 // In the order of the reference page. Made once; any thread.

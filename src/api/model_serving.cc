@@ -70,8 +70,8 @@ const TypeInfo& type_of(const RollingUpdateConfiguration*) {
   using T = RollingUpdateConfiguration;
   static const TypeInfo kType = describe<T>(
       {.doc = "The pace of an update by groups."},
-      {field<&T::maxUnavailable>({.doc = "Groups, or a percentage of replicas rounded down, that "
-                                         "may be missing meanwhile; not 0.",
+      {field<&T::maxUnavailable>({.doc = "Groups, or a percentage of replicas rounded down but at "
+                                         "least 1, that may be missing meanwhile; not 0.",
                                   .default_json = "1"}),
        field<&T::partition>({.doc = "So many groups, or a percentage of replicas rounded up, keep "
                                     "the old template, counted from the lowest ordinal."})});

@@ -29,4 +29,10 @@ bool pattern_found(std::string_view pattern, std::string_view text) {
          RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *expression);
 }
 
+std::string pattern_error(const std::string& pattern) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  return RE2(pattern, options).error();
+}
+
 }  // namespace fairlead::api
