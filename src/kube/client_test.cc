@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/core.h"
+#include "api/model_serving.h"
+#include "api/pod.h"
 #include "kube/kind.h"
 #include "kube/testing/kube_world.h"
 
@@ -160,31 +163,36 @@ TEST_F(ClientTest, AGuardStopsWritesAndNotReads) {
   EXPECT_EQ(api.counts.writes, 0);
 }
 
-struct Note {
-  std::string name;
-  int64_t weight = 0;
-  static const Resource& resource() { return kTestPods; }
-  static base::Result<Note> from_json(const codec::Json& json) {
-    const codec::Json* weight = json.find("weight");
-    if (weight == nullptr) return base::invalid_argument("weight is missing");
-    return Note{json.find("metadata")->find("name")->as_string(), weight->as_int()};
-  }
-  static std::string to_json(const Note& note) {
-    return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"s"}},"weight":{}}})", note.name,
-                       note.weight);
-  }
-};
-
 TEST_F(ClientTest, TypedObjectsGoThroughTheirKind) {
-  const TypedClient<Note> notes(client);
-  const auto made = run(notes.create("s", {"n", 7}, {}));
+  const TypedClient<api::Pod> pods(client);
+  api::Pod web;
+  web.metadata.name = "web";
+  web.metadata.namespace_ = "s";
+  web.spec = web.spec.with("nodeName", codec::Json::string("n1"));
+  auto made = run(pods.create("s", web, {}));
   ASSERT_TRUE(made) << made.error().describe();
-  EXPECT_EQ(made->value.weight, 7);
-  EXPECT_EQ(run(notes.get("s", "n"))->value.weight, 7);
-  api.put("s", "plain");
-  const auto wrong = run(notes.get("s", "plain"));
+  EXPECT_EQ(made->value.spec.node_name(), "n1");
+  made->value.metadata.labels["a"] = "b";
+  ASSERT_TRUE(run(pods.update(made->value, {})));
+  EXPECT_EQ(run(pods.update(made->value, {})).error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(run(pods.get("s", "web"))->value.metadata.labels.at("a"), "b");
+  EXPECT_EQ(run(pods.list("s", {})).value().size(), 1u);
+  ASSERT_TRUE(run(
+      client.create({kTestPods, "s"},
+                    R"({"metadata":{"name":"wrong","namespace":"s"},"status":{"phase":7}})", {})));
+  const auto wrong = run(pods.get("s", "wrong"));
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().describe(), "Pod s/plain: weight is missing");
+  EXPECT_TRUE(wrong.error().describe().starts_with("Pod s/wrong: status.phase "))
+      << wrong.error().describe();
+  EXPECT_FALSE(run(pods.list("s", {})));
+}
+
+TEST(Kinds, SayWhichResourceTheyAre) {
+  EXPECT_EQ(path_of({resource_of<api::Pod>(), "s", "p", "status"}).value(),
+            "/api/v1/namespaces/s/pods/p/status");
+  EXPECT_EQ(path_of({resource_of<api::ModelServing>(), "s"}).value(),
+            "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/s/modelservings");
+  EXPECT_EQ(path_of({resource_of<api::Node>(), "", "n"}).value(), "/api/v1/nodes/n");
 }
 
 }  // namespace

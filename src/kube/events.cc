@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "api/core.h"
 #include "codec/json.h"
+#include "kube/kind.h"
 #include "kube/wire_time.h"
 
 namespace fairlead::kube {
@@ -10,7 +12,6 @@ namespace {
 
 using base::ErrorCode;
 
-const Resource kEvents{.group = "", .version = "v1", .plural = "events", .kind = "Event"};
 // The server refuses longer ones.
 constexpr size_t kMessageMax = 1024;
 
@@ -95,7 +96,7 @@ rt::Task<base::Result<>> EventRecorder::write(const Report& report) {
     json.key("message").string(shortened(decision.message));
     json.key("lastTimestamp").string(time_text(client_.loop().clock().wall())).end_object();
     const base::Result<ObjectPtr> counted = co_await client_.patch(
-        {kEvents, space, decision.name}, PatchKind::kMerge, std::move(patch), {});
+        {resource_of<api::Event>(), space, decision.name}, PatchKind::kMerge, std::move(patch), {});
     if (counted) {
       ++stats_.written;
       co_return base::Result<>();
@@ -107,7 +108,7 @@ rt::Task<base::Result<>> EventRecorder::write(const Report& report) {
     if (decision.act != EventDecision::Act::kCreate) co_return base::Result<>();
   }
   const base::Result<ObjectPtr> created =
-      co_await client_.create({kEvents, space}, event_json(report, decision), {});
+      co_await client_.create({resource_of<api::Event>(), space}, event_json(report, decision), {});
   if (!created) {
     correlator_.forget(decision.name);
     co_return created.error();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "api/apps.h"
+#include "kube/kind.h"
 #include "rt/task_group.h"
 
 namespace fairlead::kube {
@@ -10,15 +12,13 @@ namespace {
 using base::ErrorCode;
 using codec::Json;
 
-const Resource kLeases{
-    .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
 constexpr std::chrono::seconds kGiveUpTime{2};
 
 rt::Task<rt::WaitStatus> sleep(base::TimePoint until) { co_return co_await rt::sleep_until(until); }
 
 Json new_lease(const LeaseOptions& options) {
-  return Json::object({{"apiVersion", Json::string(kLeases.api_version())},
-                       {"kind", Json::string(kLeases.kind)},
+  return Json::object({{"apiVersion", Json::string(api::Lease::kKind.api_version())},
+                       {"kind", Json::string(std::string(api::Lease::kKind.kind))},
                        {"metadata", Json::object({{"name", Json::string(options.name)},
                                                   {"namespace", Json::string(options.space)}})}});
 }
@@ -42,7 +42,7 @@ base::Nanos LeaderElection::pause() {
 
 rt::Task<base::Result<>> LeaderElection::read() {
   const base::Result<ObjectPtr> object =
-      co_await client_.get({kLeases, options_.space, options_.name});
+      co_await client_.get({resource_of<api::Lease>(), options_.space, options_.name});
   if (!object && object.error().code() == ErrorCode::kNotFound) {
     lease_.reset();
     view_.saw({}, client_.loop().now());
@@ -60,7 +60,7 @@ rt::Task<base::Result<>> LeaderElection::write(LeaseRecord record) {
   const base::TimePoint sent = client_.loop().clock().now();
   const bool exists = lease_.has_value();
   std::string body = to_string(with_record(exists ? *lease_ : new_lease(options_), record));
-  const Target target{kLeases, options_.space, exists ? options_.name : ""};
+  const Target target{resource_of<api::Lease>(), options_.space, exists ? options_.name : ""};
   base::Result<ObjectPtr> written = base::Error(ErrorCode::kInternal, "not written yet");
   if (exists) {
     written = co_await client_.update(target, std::move(body), {});

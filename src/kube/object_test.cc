@@ -238,8 +238,7 @@ TEST(WireTime, ReadsWhatItWrites) {
   EXPECT_EQ(micro_time_text(time), "2026-11-30T01:02:03.000045Z");
   EXPECT_EQ(parse_time(micro_time_text(time)), time);
   EXPECT_EQ(parse_time("2026-11-30T03:02:03.000045+02:00"), time);
-  EXPECT_EQ(parse_time("2026-11-29T23:32:03.000045123999-01:30"),
-            time + std::chrono::nanoseconds(123));
+  EXPECT_EQ(parse_time("2026-11-29T23:32:03.000045123999-01:30"), time);
   for (const char* bad :
        {"", "2026-11-30", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-30T24:00:00Z",
         "2026-11-30T00:00:00", "2026-11-30T00:00:00.Z", "2026-11-30T00:00:00Zx",

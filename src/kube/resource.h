@@ -1,7 +1,7 @@
 // Which objects a request is about: a resource as the API server knows it, and one object of it.
 //
-//   constexpr-like:  const Resource kPods{.version = "v1", .plural = "pods", .kind = "Pod"};
-//   path_of({kPods, "default", "web-0", "status"})  // /api/v1/namespaces/default/pods/web-0/status
+//   path_of({resource_of<api::Pod>(), "default", "web-0", "status"})   // kind.h
+//     == "/api/v1/namespaces/default/pods/web-0/status"
 //
 // Plain values; any thread.
 #pragma once

@@ -1,5 +1,4 @@
-// Times as Kubernetes writes them (RFC 3339): metav1.Time has whole seconds, MicroTime six digits.
-// Pure.
+// Times of the clock as Kubernetes writes them (api/time.h). Pure.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,8 @@
 
 namespace fairlead::kube {
 
-// "2026-11-30T01:02:03Z", with or without a fraction, with Z or an offset.
+// "2026-11-30T01:02:03Z", with or without a fraction, with Z or an offset; finer than a microsecond
+// is cut.
 std::optional<base::WallTime> parse_time(std::string_view text);
 
 std::string time_text(base::WallTime time);        // "2026-11-30T01:02:03Z"

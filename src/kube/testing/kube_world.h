@@ -3,14 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "api/pod.h"
 #include "kube/client.h"
+#include "kube/kind.h"
 #include "kube/testing/fake_api.h"
 #include "net/memory.h"
 #include "rt/task_group.h"
 
 namespace fairlead::kube {
 
-inline const Resource kTestPods{.group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
+inline const Resource kTestPods = resource_of<api::Pod>();
 
 struct KubeWorld : testing::Test {
   base::ManualClock clock;
