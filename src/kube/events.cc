@@ -6,6 +6,7 @@
 #include "codec/json.h"
 #include "kube/kind.h"
 #include "kube/wire_time.h"
+#include "rt/task_group.h"
 
 namespace fairlead::kube {
 namespace {
@@ -37,16 +38,32 @@ std::string space_of(const EventSubject& subject) {
 void EventRecorder::report(Report report) {
   if (queue_.size() >= options_.queue_max) {
     ++stats_.dropped;
-    return;
+  } else {
+    queue_.push_back(std::move(report));
+    arrived_.notify_one();
   }
-  queue_.push_back(std::move(report));
-  arrived_.notify_one();
 }
 
 rt::Task<void> EventRecorder::run() {
   rt::Scope& scope = co_await rt::current_scope();
+  stopping_ = false;
+  // A scope of its own: what is being written when the process stops goes on.
+  rt::TaskGroup writer(client_.loop());
+  writer.spawn(write_all());
+  while (!scope.cancelled()) co_await rt::sleep_until(base::kNever);
+  stopping_ = true;
+  arrived_.notify_all();
+  writer.scope().set_deadline(base::after(client_.loop().now(), options_.flush_time));
+  static_cast<void>(co_await writer.join());
+  stats_.failed += queue_.size();
+  queue_.clear();
+}
+
+rt::Task<void> EventRecorder::write_all() {
+  rt::Scope& scope = co_await rt::current_scope();
   while (!scope.cancelled()) {
     if (queue_.empty()) {
+      if (stopping_) co_return;
       co_await arrived_.wait();
       continue;
     }

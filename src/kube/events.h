@@ -1,6 +1,6 @@
 // EventRecorder: reports of controllers as Event objects, which `kubectl describe` shows. Reporting
 // never waits and never fails: what does not fit into the queue or cannot be written is counted.
-// One loop.
+// What waits when the process stops is still written, for `flush_time` at most. One loop.
 //
 //   EventRecorder events(client, {.component = "fairlead-controller"});
 //   group.spawn(events.run());
@@ -19,13 +19,14 @@ struct RecorderOptions {
   std::string component;
   std::string instance{};  // of the component: the pod's name
   size_t queue_max = 1000;
+  base::Nanos flush_time = std::chrono::seconds(5);
   CorrelatorOptions correlator{};
 };
 
 struct RecorderStats {
   uint64_t written = 0;
   uint64_t dropped = 0;  // the queue was full, or the subject reports too much
-  uint64_t failed = 0;
+  uint64_t failed = 0;   // among them what was left at the end
 };
 
 class EventRecorder {
@@ -34,11 +35,12 @@ class EventRecorder {
       : client_(client), options_(std::move(options)), correlator_(options_.correlator) {}
 
   void report(Report report);
-  // Writes until its scope is cancelled.
+  // Writes until its scope is cancelled, and then what is left: the client has no guard.
   rt::Task<void> run();
   const RecorderStats& stats() const { return stats_; }
 
  private:
+  rt::Task<void> write_all();
   rt::Task<base::Result<>> write(const Report& report);
   std::string event_json(const Report& report, const EventDecision& decision) const;
 
@@ -47,6 +49,7 @@ class EventRecorder {
   EventCorrelator correlator_;
   std::deque<Report> queue_;
   rt::WaitList arrived_;
+  bool stopping_ = false;
   RecorderStats stats_;
 };
 

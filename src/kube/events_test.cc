@@ -9,6 +9,7 @@ namespace fairlead::kube {
 namespace {
 
 using Act = EventDecision::Act;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -67,7 +68,7 @@ TEST(EventCorrelator, OneSubjectIsCutDownAndOthersAreNot) {
 }
 
 struct Recorder : KubeWorld {
-  EventRecorder recorder{client, {.component = "tests", .queue_max = 3}};
+  EventRecorder recorder{client, {.component = "tests", .queue_max = 3, .flush_time = seconds(5)}};
   rt::TaskGroup group{loop};
   Recorder() { group.spawn(recorder.run()); }
   ~Recorder() override {
@@ -108,6 +109,31 @@ TEST_F(Recorder, ALongMessageIsCutBetweenCharactersAndAFullQueueCounts) {
   EXPECT_EQ(recorder.stats().dropped, 2u);
   pass(seconds(1));
   EXPECT_EQ(codec::parse_json(api.last_body)->find("message")->as_string(), std::string(1023, 'x'));
+}
+
+TEST_F(Recorder, WhatWaitsIsWrittenWhenItStops) {
+  recorder.report(report("first", "a"));
+  pass(std::chrono::microseconds(500));  // on its way
+  EXPECT_EQ(api.counts.writes, 0);
+  recorder.report(report("second", "b"));
+  recorder.report(report("third", "c"));
+  group.cancel(rt::CancelReason::kShutdown);
+  pass(seconds(1));
+  EXPECT_EQ(group.running(), 0u);
+  EXPECT_EQ(recorder.stats().written, 3u);
+  EXPECT_EQ(recorder.stats().failed, 0u);
+}
+
+TEST_F(Recorder, WhatTheServerDoesNotTakeDoesNotHoldUpTheEnd) {
+  api.fail_next(503, "Retry-After: 60\r\n");
+  for (int i = 0; i < 3; ++i) recorder.report(report("broken", std::to_string(i)));
+  group.cancel(rt::CancelReason::kShutdown);
+  pass(milliseconds(4900));
+  EXPECT_EQ(group.running(), 1u);
+  pass(milliseconds(200));
+  EXPECT_EQ(group.running(), 0u);
+  EXPECT_EQ(recorder.stats().written, 0u);
+  EXPECT_EQ(recorder.stats().failed, 3u);
 }
 
 }  // namespace
