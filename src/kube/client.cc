@@ -147,7 +147,20 @@ rt::Task<Client::ConnectionResult> Client::begin(const Request& request, base::T
   co_return co_await begin_on(std::move(*connection), request, deadline);
 }
 
+void Client::count(const Request& request, int status, base::TimePoint sent) const {
+  if (options_.metrics == nullptr) return;
+  options_.metrics->answered(request.method, status == 0 ? "<error>" : std::to_string(status),
+                             network_.loop().now() - sent);
+}
+
 rt::Task<base::Result<Client::Answer>> Client::attempt(const Request& request) {
+  const base::TimePoint sent = network_.loop().now();
+  base::Result<Answer> answer = co_await attempt_uncounted(request);
+  count(request, answer ? answer->status : 0, sent);
+  co_return std::move(answer);
+}
+
+rt::Task<base::Result<Client::Answer>> Client::attempt_uncounted(const Request& request) {
   const base::TimePoint deadline = base::after(network_.loop().now(), options_.request_timeout);
   ConnectionResult begun = co_await begin(request, deadline);
   if (!begun) co_return begun.error();
@@ -184,6 +197,9 @@ rt::Task<base::Result<std::string>> Client::call(Request request) {
       co_return error;
     }
     ++stats_.throttled;
+    if (options_.metrics != nullptr) {
+      options_.metrics->repeated(request.method, std::to_string(answer->status));
+    }
     const base::TimePoint at = base::after(network_.loop().now(), *error.retry_after());
     const rt::WaitStatus waited = co_await rt::sleep_until(at);
     if (waited == rt::WaitStatus::kCancelled) co_return error;
@@ -261,8 +277,10 @@ rt::Task<base::Result<std::unique_ptr<WatchStream>>> Client::watch(Target target
   const Request request{.method = "GET", .path = *path + query.text()};
   ++stats_.watches;
   for (int attempts = 1;; ++attempts) {
-    const base::TimePoint deadline = base::after(network_.loop().now(), options_.request_timeout);
+    const base::TimePoint sent = network_.loop().now();
+    const base::TimePoint deadline = base::after(sent, options_.request_timeout);
     ConnectionResult begun = co_await begin(request, deadline);
+    count(request, begun ? (*begun)->http.response().status : 0, sent);
     if (!begun) co_return begun.error();
     net::ClientConnection& http = (*begun)->http;
     const int status = http.response().status;

@@ -22,6 +22,7 @@
 #include "kube/connections.h"
 #include "kube/frames.h"
 #include "kube/list_page.h"
+#include "kube/metrics.h"
 #include "kube/resource.h"
 
 namespace fairlead::kube {
@@ -40,6 +41,7 @@ struct ClientOptions {
   base::Nanos request_timeout = std::chrono::seconds(32);
   int attempts_max = 10;
   base::Bytes answer_bytes_max{256u << 20};
+  const ClientMetrics* metrics = nullptr;  // outlives the client
 };
 
 struct Selection {
@@ -144,6 +146,9 @@ class Client {
   };
   rt::Task<base::Result<std::string>> call(Request request);
   rt::Task<base::Result<Answer>> attempt(const Request& request);
+  rt::Task<base::Result<Answer>> attempt_uncounted(const Request& request);
+  // Counts a request that begins at `sent` and has been answered, or has not (0).
+  void count(const Request& request, int status, base::TimePoint sent) const;
   using ConnectionResult = base::Result<std::unique_ptr<Connections::Connection>>;
   // A connection on which the request is under way and its answer's head has come.
   rt::Task<ConnectionResult> begin(const Request& request, base::TimePoint deadline);

@@ -42,6 +42,7 @@ void EventRecorder::report(Report report) {
     queue_.push_back(std::move(report));
     arrived_.notify_one();
   }
+  show();
 }
 
 rt::Task<void> EventRecorder::run() {
@@ -57,6 +58,7 @@ rt::Task<void> EventRecorder::run() {
   static_cast<void>(co_await writer.join());
   stats_.failed += queue_.size();
   queue_.clear();
+  show();
 }
 
 rt::Task<void> EventRecorder::write_all() {
@@ -71,7 +73,18 @@ rt::Task<void> EventRecorder::write_all() {
     queue_.pop_front();
     const base::Result<> written = co_await write(next);
     if (!written) ++stats_.failed;
+    show();
   }
+}
+
+void EventRecorder::show() {
+  const EventMetrics* metrics = options_.metrics;
+  if (metrics == nullptr) return;
+  metrics->written.add(static_cast<double>(stats_.written - shown_.written));
+  metrics->dropped.add(static_cast<double>(stats_.dropped - shown_.dropped));
+  metrics->failed.add(static_cast<double>(stats_.failed - shown_.failed));
+  metrics->waiting.set(static_cast<double>(queue_.size()));
+  shown_ = stats_;
 }
 
 std::string EventRecorder::event_json(const Report& report, const EventDecision& decision) const {

@@ -21,6 +21,7 @@ struct RecorderOptions {
   size_t queue_max = 1000;
   base::Nanos flush_time = std::chrono::seconds(5);
   CorrelatorOptions correlator{};
+  const EventMetrics* metrics = nullptr;  // outlives the recorder
 };
 
 struct RecorderStats {
@@ -42,6 +43,7 @@ class EventRecorder {
  private:
   rt::Task<void> write_all();
   rt::Task<base::Result<>> write(const Report& report);
+  void show();  // in the metrics
   std::string event_json(const Report& report, const EventDecision& decision) const;
 
   Client& client_;
@@ -51,6 +53,7 @@ class EventRecorder {
   rt::WaitList arrived_;
   bool stopping_ = false;
   RecorderStats stats_;
+  RecorderStats shown_;
 };
 
 }  // namespace fairlead::kube

@@ -37,9 +37,11 @@ rt::Task<void> Informer::reflect() {
   while (!scope.cancelled()) {
     if (version_.empty()) {
       const bool listed = co_await list();
+      show();
       if (listed) continue;
     } else {
       const Outcome outcome = co_await watch();
+      show();
       if (outcome == Outcome::kGoOn) continue;
       if (outcome == Outcome::kExpired) {
         version_.clear();
@@ -87,6 +89,7 @@ rt::Task<Informer::Outcome> Informer::watch() {
   const base::Nanos spread(
       static_cast<int64_t>(random_.uniform() * static_cast<double>(options_.watch_min.count())));
   ++stats_.watches;
+  show();
   const base::Result<std::unique_ptr<WatchStream>> stream =
       co_await client_.watch(target(), {.selection = options_.selection,
                                         .resource_version = version_,
@@ -151,6 +154,7 @@ void Informer::publish() {
   }
   changes_.clear();
   check_synced();
+  show();
 }
 
 void Informer::check_synced() {
@@ -174,6 +178,7 @@ rt::Task<void> Informer::deliver(Delivery& delivery) {
     if (delivery.untold_at_sync > 0) --delivery.untold_at_sync;
     if (delivery.queue.size() == 0) delivery.untold_at_sync = 0;
     check_synced();
+    show();
   }
 }
 
@@ -185,6 +190,27 @@ rt::Task<bool> Informer::wait_synced(base::TimePoint deadline) {
     if (waited != rt::WaitStatus::kReady) co_return synced_;
   }
   co_return true;
+}
+
+void Informer::show() {
+  const InformerMetrics* metrics = options_.metrics;
+  if (metrics == nullptr) return;
+  const auto add = [](const obs::Counter& counter, uint64_t now, uint64_t& before) {
+    if (now != before) counter.add(static_cast<double>(now - before));
+    before = now;
+  };
+  add(metrics->lists, stats_.lists, shown_.lists);
+  add(metrics->lists_failed, stats_.lists_failed, shown_.lists_failed);
+  add(metrics->relists, stats_.relists, shown_.relists);
+  add(metrics->watches, stats_.watches, shown_.watches);
+  add(metrics->watches_failed, stats_.watches_failed, shown_.watches_failed);
+  add(metrics->watches_silent, stats_.watches_silent, shown_.watches_silent);
+  add(metrics->events, stats_.events, shown_.events);
+  add(metrics->bookmarks, stats_.bookmarks, shown_.bookmarks);
+  metrics->synced.set(synced_ ? 1 : 0);
+  metrics->objects.set(static_cast<double>(store_.objects().size()));
+  metrics->bytes.set(static_cast<double>(store_.text_bytes()));
+  metrics->waiting.set(static_cast<double>(waiting_max()));
 }
 
 size_t Informer::waiting_max() const {

@@ -52,7 +52,8 @@ struct InformerOptions {
   // How long the server is asked to go on; up to twice as long, drawn anew each time, so that
   // watches that began together do not end together.
   base::Nanos watch_min = std::chrono::minutes(5);
-  uint64_t seed = 0;  // 0: from the operating system
+  uint64_t seed = 0;                         // 0: from the operating system
+  const InformerMetrics* metrics = nullptr;  // outlives the informer
 };
 
 struct InformerStats {
@@ -113,6 +114,7 @@ class Informer {
   rt::Task<void> deliver(Delivery& delivery);
   void publish();
   void check_synced();
+  void show();  // in the metrics
   Target target() const { return {resource_, options_.space}; }
 
   Client& client_;
@@ -124,6 +126,7 @@ class Informer {
   std::string version_;  // to watch from; empty: list first
   std::optional<base::Error> last_error_;
   InformerStats stats_;
+  InformerStats shown_;
   int expired_in_a_row_ = 0;
   bool listed_ = false;
   bool synced_ = false;

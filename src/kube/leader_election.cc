@@ -25,10 +25,12 @@ Json new_lease(const LeaseOptions& options) {
 
 }  // namespace
 
-LeaderElection::LeaderElection(Client& client, LeaseOptions options, uint64_t seed)
+LeaderElection::LeaderElection(Client& client, LeaseOptions options, uint64_t seed,
+                               const obs::Gauge* shown)
     : client_(client),
       options_(options),
       random_(seed == 0 ? base::random_seed() : seed),
+      shown_(shown),
       view_(std::move(options)) {
   CHECK(options_.renew_within < options_.duration && options_.retry < options_.renew_within,
         "a lease lasts longer than the time to renew it, and that longer than a retry");
@@ -126,7 +128,9 @@ rt::Task<void> LeaderElection::lead_and_renew(LeaderWork& work) {
   rt::TaskGroup renewing(scope);
   rt::Scope term(scope);
   renewing.spawn(renew(term));
+  if (shown_ != nullptr) shown_->set(1);
   co_await work.lead().in(term);
+  if (shown_ != nullptr) shown_->set(0);
   renewing.cancel(rt::CancelReason::kSibling);
   static_cast<void>(co_await renewing.join());
 }

@@ -30,8 +30,10 @@ class LeaderWork {
 
 class LeaderElection final : public WriteGuard {
  public:
-  // `client` has no guard and outlives the election.
-  LeaderElection(Client& client, LeaseOptions options, uint64_t seed = 0);
+  // `client` has no guard and outlives the election, as does `shown` if there is one: 1 while it
+  // leads.
+  LeaderElection(Client& client, LeaseOptions options, uint64_t seed = 0,
+                 const obs::Gauge* shown = nullptr);
 
   rt::Task<void> run(LeaderWork& work);
 
@@ -55,6 +57,7 @@ class LeaderElection final : public WriteGuard {
   Client& client_;
   LeaseOptions options_;
   base::Random random_;
+  const obs::Gauge* shown_;
   LeaseView view_;
   std::optional<codec::Json> lease_;  // as last read or written; nothing: does not exist
   base::TimePoint valid_until_ = base::TimePoint::min();

@@ -1,5 +1,6 @@
 #include "kube/work_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -98,11 +99,24 @@ void WorkQueue::changed() {
     metrics_->adds.add(static_cast<double>(stats.adds - counted_.adds));
     metrics_->retries.add(static_cast<double>(stats.retries - counted_.retries));
     metrics_->depth.set(static_cast<double>(core_.waiting()));
-    metrics_->in_work.set(static_cast<double>(core_.in_work()));
     counted_ = stats;
   }
   if (core_.waiting() > 0 || shut_down_) arrived_.notify_all();
   if (shut_down_ && core_.waiting() == 0 && core_.in_work() == 0) idle_.notify_all();
+}
+
+void WorkQueue::show_progress() const {
+  if (metrics_ == nullptr) return;
+  int64_t sum = 0;
+  int64_t first = base::kNever.time_since_epoch().count();
+  for (const auto& [key, at] : begun_) {
+    const int64_t begun = at.time_since_epoch().count();
+    sum += begun;
+    first = std::min(first, begun);
+  }
+  metrics_->progress->begun_sum.store(sum);
+  metrics_->progress->begun_first.store(first);
+  metrics_->progress->keys.store(static_cast<int64_t>(begun_.size()));
 }
 
 void WorkQueue::add(const std::string& key) {
@@ -132,6 +146,7 @@ rt::Task<std::optional<std::string>> WorkQueue::get() {
     if (item) {
       if (metrics_ != nullptr) metrics_->waited.observe(base::to_seconds(item->waited));
       begun_.insert_or_assign(item->key, loop_.now());
+      show_progress();
       changed();
       co_return std::move(item->key);
     }
@@ -148,6 +163,7 @@ void WorkQueue::done(const std::string& key) {
     metrics_->worked.observe(base::to_seconds(loop_.now() - begun->second));
   }
   begun_.erase(begun);
+  show_progress();
   core_.done(key, loop_.now());
   changed();
 }

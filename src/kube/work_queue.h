@@ -25,7 +25,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "obs/metrics.h"
+#include "kube/metrics.h"
 #include "rt/loop.h"
 #include "rt/waiter.h"
 
@@ -105,16 +105,6 @@ class QueueCore {
   QueueStats stats_;
 };
 
-// Handles of one queue; see metrics.h.
-struct QueueMetrics {
-  obs::Counter adds;
-  obs::Counter retries;
-  obs::Gauge depth;
-  obs::Gauge in_work;
-  obs::Histogram waited;
-  obs::Histogram worked;
-};
-
 class WorkQueue {
  public:
   // `metrics` outlives the queue; nullptr: none.
@@ -141,6 +131,7 @@ class WorkQueue {
 
  private:
   void changed();
+  void show_progress() const;
 
   rt::Loop& loop_;
   QueueCore core_;

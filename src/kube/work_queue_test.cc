@@ -140,7 +140,7 @@ struct WorkQueueTest : testing::Test {
   base::ManualClock clock;
   rt::Loop loop{clock};
   obs::Registry registry;
-  Metrics metrics{registry};
+  Metrics metrics{registry, clock};
   QueueMetrics handles = metrics.queue(0, "q");
   WorkQueue queue{loop, {}, &handles};
   std::vector<std::pair<std::string, base::Nanos>> worked;
@@ -179,9 +179,25 @@ TEST_F(WorkQueueTest, WorkersShareTheKeysAndNeverOneKey) {
   EXPECT_EQ(worked[3].second, milliseconds(11500));
   std::string text;
   registry.expose(text);
-  EXPECT_NE(text.find("fairlead_workqueue_adds_total{queue=\"q\"} 4\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("fairlead_workqueue_depth{queue=\"q\"} 0\n"), std::string::npos);
-  EXPECT_NE(text.find("fairlead_workqueue_work_seconds_count{queue=\"q\"} 4\n"), std::string::npos);
+  EXPECT_NE(text.find("workqueue_adds_total{name=\"q\"} 4\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("workqueue_depth{name=\"q\"} 0\n"), std::string::npos);
+  EXPECT_NE(text.find("workqueue_work_duration_seconds_count{name=\"q\"} 4\n"), std::string::npos);
+  EXPECT_NE(text.find("workqueue_unfinished_work_seconds{name=\"q\"} 0\n"), std::string::npos);
+}
+
+TEST_F(WorkQueueTest, ShowsWorkersThatDoNotComeToAnEnd) {
+  for (int i = 0; i < 2; ++i) group.spawn(work(minutes(10)));
+  queue.add("a");
+  loop.run_until_idle(TimePoint(seconds(1)));
+  queue.add("b");
+  loop.run_until_idle(TimePoint(seconds(61)));
+  std::string text;
+  registry.expose(text);
+  EXPECT_NE(text.find("workqueue_unfinished_work_seconds{name=\"q\"} 121\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("workqueue_longest_running_processor_seconds{name=\"q\"} 61\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("fairlead_workqueue_in_work{name=\"q\"} 2\n"), std::string::npos);
 }
 
 rt::Task<bool> drained_by(WorkQueue& queue, TimePoint deadline) {
