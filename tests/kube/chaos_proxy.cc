@@ -38,12 +38,12 @@ rt::Task<void> ChaosProxy::relay(std::unique_ptr<net::ByteStream> client) {
     co_return;
   }
   rt::TaskGroup pumps(co_await rt::current_scope());
-  pumps.spawn(pump(*client, **server));
-  pumps.spawn(pump(**server, *client));
+  pumps.spawn(pump(*client, **server, Carries::kRequests));
+  pumps.spawn(pump(**server, *client, Carries::kAnswers));
   static_cast<void>(co_await pumps.join());
 }
 
-rt::Task<void> ChaosProxy::pump(net::ByteStream& from, net::ByteStream& to) {
+rt::Task<void> ChaosProxy::pump(net::ByteStream& from, net::ByteStream& to, Carries what) {
   std::array<char, 16 * 1024> buffer;
   while (true) {
     size_t room = buffer.size();
@@ -68,6 +68,7 @@ rt::Task<void> ChaosProxy::pump(net::ByteStream& from, net::ByteStream& to) {
           static_cast<int64_t>(random_.uniform() * static_cast<double>(options_.delay_max.count()));
       co_await rt::sleep_until(network_.loop().now() + base::Nanos(wait));
     }
+    if (held_ && what == Carries::kAnswers) co_await rt::sleep_until(base::kNever);
     const base::Result<> written = co_await net::write_all(to, std::string_view(buffer.data(), *n));
     if (!written) {
       from.abort();

@@ -29,18 +29,22 @@ class ChaosProxy {
   uint64_t connections() const { return connections_; }
   // From now on nothing is held up or cut.
   void calm() { calm_ = true; }
+  // From now on nothing comes back: requests arrive, and their answers do not.
+  void hold_answers() { held_ = true; }
   rt::Task<void> stop();
 
  private:
   rt::Task<void> accept();
   rt::Task<void> relay(std::unique_ptr<net::ByteStream> client);
-  rt::Task<void> pump(net::ByteStream& from, net::ByteStream& to);
+  enum class Carries : uint8_t { kRequests, kAnswers };
+  rt::Task<void> pump(net::ByteStream& from, net::ByteStream& to, Carries what);
 
   net::Network& network_;
   net::Address target_;
   ChaosOptions options_;
   base::Random random_;
   bool calm_ = false;
+  bool held_ = false;
   uint64_t cuts_ = 0;
   uint64_t connections_ = 0;
   std::unique_ptr<net::Listener> listener_;

@@ -1,6 +1,7 @@
 #include "control_plane.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -15,17 +16,17 @@ constexpr std::chrono::minutes kCommandTime{2};
 }  // namespace
 
 ControlPlane& ControlPlane::running() {
-  static ControlPlane plane;
+  static ControlPlane plane(std::vector<std::string>{});
   return plane;
 }
 
-ControlPlane::ControlPlane() {
+ControlPlane::ControlPlane(const std::vector<std::string>& parts) {
   std::string pattern = (std::filesystem::temp_directory_path() / "kube_api_XXXXXX").string();
   folder_ = mkdtemp(pattern.data());
+  std::vector<std::string> command = {FAIRLEAD_SOURCE "/tools/kube/control-plane", "run", folder_};
+  if (!parts.empty()) command.push_back(fmt::format("--with={}", fmt::join(parts, ",")));
   base::Result<rt::Child> child =
-      rt::Child::start({.name = "control-plane",
-                        .command = {FAIRLEAD_SOURCE "/tools/kube/control-plane", "run", folder_},
-                        .log = {}});
+      rt::Child::start({.name = "control-plane", .command = command, .log = {}});
   CHECK(child.ok(), "the program starts");
   child_ = std::make_unique<rt::Child>(std::move(*child));
   rt::Loop loop;

@@ -8,22 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "api/core.h"
 #include "kube/client.h"
+#include "kube/kind.h"
 #include "net/tcp.h"
 #include "rt/child.h"
 #include "rt/loop.h"
 
 namespace fairlead::kube {
 
-inline const Resource kConfigMaps{
-    .group = "", .version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
-inline const Resource kNamespaces{
-    .group = "", .version = "v1", .plural = "namespaces", .kind = "Namespace", .namespaced = false};
+inline const Resource kConfigMaps = resource_of<api::ConfigMap>();
+inline const Resource kNamespaces = resource_of<api::Namespace>();
 
 class ControlPlane {
  public:
-  // Aborts with its output if it does not start.
+  // The one of all tests that need no more than an API server.
   static ControlPlane& running();
+  // With parts such as "scheduler". Aborts with its output if it does not start.
+  explicit ControlPlane(const std::vector<std::string>& parts);
   ~ControlPlane();
 
   std::string kubeconfig() const { return folder_ + "/kubeconfig"; }
@@ -38,7 +40,6 @@ class ControlPlane {
   int restarts() const;
 
  private:
-  ControlPlane();
   std::string folder_;
   std::unique_ptr<rt::Child> child_;
 };

@@ -153,19 +153,12 @@ struct RealApiDefinitions : RealApi {
     return "";
   }
 
-  static Resource resource_of(const api::CustomResource& ours) {
-    return {.group = std::string(ours.kind.group),
-            .version = std::string(ours.kind.version),
-            .plural = std::string(ours.kind.plural),
-            .kind = std::string(ours.kind.kind)};
-  }
-
   // Creates it there and judges it here.
   void expect_same_verdict(const api::CustomResource& ours, const Json& object) {
     const Json stored = api::admit_fields(ours.schema, object);
     std::set<std::string> refused;
     for (const api::FieldError& e : api::check(ours.schema, stored)) refused.insert(e.field);
-    const auto made = run(client.create({resource_of(ours), space}, to_string(object), {}));
+    const auto made = run(client.create({resource_of(ours.kind), space}, to_string(object), {}));
     if (!made) {
       EXPECT_EQ(made.error().code(), base::ErrorCode::kInvalidArgument);
       EXPECT_EQ(refused_fields(made.error().message()), refused) << made.error().message();
@@ -195,7 +188,7 @@ struct RealApiDefinitions : RealApi {
       ++ours;
       const Json object = yaml(document);
       const std::string in = at(object, {"metadata", "namespace"}).as_string();
-      const auto got = run(client.get({resource_of(*resource), in.empty() ? "default" : in,
+      const auto got = run(client.get({resource_of(resource->kind), in.empty() ? "default" : in,
                                        at(object, {"metadata", "name"}).as_string()}));
       EXPECT_TRUE(got) << got.error().describe();
       if (!got) continue;
