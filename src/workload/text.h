@@ -1,7 +1,7 @@
-// Texts of a wanted size from a seed: short English words that need no JSON escaping. The size is in
-// tokens, which the built-in tokenizer counts exactly, and each is four bytes, also exactly, if there
-// are twenty or more; so blocks of text end where an engine's blocks of tokens do. Texts of different
-// seeds differ within their first 16 bytes. Pure.
+// Texts of a wanted size from a seed: short English words that need no JSON escaping. The size is
+// in tokens, which the built-in tokenizer counts exactly, and each is four bytes, also exactly, if
+// there are twenty or more; so blocks of text end where an engine's blocks of tokens do. Texts of
+// different seeds differ within their first 16 bytes. Pure.
 //
 //   make_text(prompt, "Question", seed, 24);  // "aaaaaaaaahflmnbf Question: load the port ..."
 #pragma once
