@@ -85,6 +85,7 @@ AnswerFilter::Options AnswerRelay::write_head(const net::ResponseHead& head) {
   if (status == AnswerFilter::Status::kMore && !input.empty()) {
     const AnswerFilter::Taken taken = filter.take(input.data(), pieces_);
     status = taken.status;
+    co_await rt::end_of_turn(shard_.loop());  // like requests (proxy.cc)
     if (!try_send_to_client()) {
       const bool sent = co_await send_rest_to_client(attempt);
       if (!sent) co_return client_gone();

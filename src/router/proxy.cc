@@ -392,6 +392,9 @@ void Proxy::learn_from(const codec::Usage& usage, AnswerRelay::End end) {
     rt::Scope& scope, net::ClientConnection& connection, bool reused) {
   scope.set_deadline(
       std::min(end_, base::after(loop().now(), shard_.shared().config.first_byte_timeout)));
+  // All requests that came together are read and placed before the first of them is sent: the code
+  // of either step stays in the processor's caches, and an engine is woken once.
+  co_await rt::end_of_turn(loop());
   collect_request();
   base::Result<> done = co_await connection.send(pieces_, base::kNever);
   if (done || done.error().code() == ErrorCode::kConnectionReset) {

@@ -100,9 +100,11 @@ void Loop::run_posted() {
 }
 
 void Loop::run_ready() {
-  running_.swap(ready_);
-  for (const std::coroutine_handle<> handle : running_) handle.resume();
-  running_.clear();
+  for (std::vector<std::coroutine_handle<>>* queue : {&ready_, &last_}) {
+    running_.swap(*queue);
+    for (const std::coroutine_handle<> handle : running_) handle.resume();
+    running_.clear();
+  }
 }
 
 void Loop::poll(base::TimePoint until) {
@@ -110,7 +112,7 @@ void Loop::poll(base::TimePoint until) {
   timespec timeout{};
   timespec* wait = &timeout;
   const base::TimePoint next = std::min(until, timers_.next());
-  if (!ready_.empty()) {
+  if (has_ready()) {
     // Only look.
   } else if (next == base::kNever) {
     wait = nullptr;
@@ -149,7 +151,7 @@ void Loop::hand_out(int events) {
 bool Loop::turn(base::TimePoint until) {
   if (is_virtual()) {
     run_posted();
-    if (ready_.empty()) {
+    if (!has_ready()) {
       const base::TimePoint next = timers_.next();
       if (next == base::kNever || next > until) return false;
       if (next > now_) {

@@ -62,6 +62,8 @@ class Loop {
   const base::Clock& clock() const { return *clock_; }
 
   void schedule(std::coroutine_handle<> handle) { ready_.push_back(handle); }
+  // Runs `handle` once all that is ready in this turn has run.
+  void schedule_last(std::coroutine_handle<> handle) { last_.push_back(handle); }
   TimerHeap& timers() { return timers_; }
 
   // Any thread: runs `function` on the loop, in posting order.
@@ -98,6 +100,7 @@ class Loop {
   struct Poller;
   bool turn(base::TimePoint until);
   void run_ready();
+  bool has_ready() const { return !ready_.empty() || !last_.empty(); }
   void run_posted();
   void poll(base::TimePoint until);
   void hand_out(int events);  // of the poller's events
@@ -108,12 +111,28 @@ class Loop {
   base::TimePoint now_;
   TimerHeap timers_;
   std::vector<std::coroutine_handle<>> ready_;
+  std::vector<std::coroutine_handle<>> last_;
   std::vector<std::coroutine_handle<>> running_;
   std::unique_ptr<Poller> poller_;
   Stats stats_;
   bool stopping_ = false;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 };
+
+// co_await end_of_turn(loop): goes on once all that is ready in this turn has run. What many tasks
+// do one after the other stays in the processor's caches, and wakes others once.
+class [[nodiscard]] EndOfTurn {
+ public:
+  explicit EndOfTurn(Loop& loop) : loop_(loop) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> handle) { loop_.schedule_last(handle); }
+  void await_resume() const noexcept {}
+
+ private:
+  Loop& loop_;
+};
+
+inline EndOfTurn end_of_turn(Loop& loop) { return EndOfTurn(loop); }
 
 namespace internal {
 

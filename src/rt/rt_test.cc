@@ -189,6 +189,31 @@ TEST_F(VirtualTime, AChannelKeepsOrderBoundAndEnd) {
   EXPECT_FALSE(channel.try_send(1));
 }
 
+Task<void> note_twice(Loop& loop, std::vector<int>& log, int id) {
+  log.push_back(id);
+  co_await end_of_turn(loop);
+  log.push_back(-id);
+  co_await end_of_turn(loop);
+  log.push_back(-id);
+}
+
+TEST_F(VirtualTime, TheEndOfATurnComesAfterAllThatWasReadyAndBeforeTimePasses) {
+  std::vector<int> log;
+  TaskGroup group(loop);
+  group.spawn(note_twice(loop, log, 1));
+  group.spawn(note_twice(loop, log, 2));
+  group.spawn(note_after(log, 9, milliseconds(1)));
+  loop.run_until_idle();
+  EXPECT_EQ(log, (std::vector<int>{1, 2, -1, -2, -1, -2, 9}));
+}
+
+TEST(RealLoop, ATaskAtTheEndOfItsTurnDoesNotWaitForEvents) {
+  Loop loop;
+  std::vector<int> log;
+  loop.block_on(note_twice(loop, log, 1));
+  EXPECT_EQ(log, (std::vector<int>{1, -1, -1}));
+}
+
 TEST(RealLoop, RunsPostsOfOtherThreadsInOrderAndStops) {
   Loop loop;
   std::vector<int> got;
