@@ -122,11 +122,6 @@ bool JsonScanner::enter() {
   return true;
 }
 
-char JsonScanner::peek() {
-  while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
-  return at_ == end_ ? '\0' : *at_;
-}
-
 bool JsonScanner::finish() {
   peek();
   return at_ == end_ || fail("unexpected bytes after the value");

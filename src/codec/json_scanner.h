@@ -80,6 +80,11 @@ class JsonScanner {
   const char* why_ = nullptr;
 };
 
+inline char JsonScanner::peek() {
+  while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+  return at_ == end_ ? '\0' : *at_;
+}
+
 template <class OnMember>
 bool JsonScanner::object(OnMember on_member) {
   if (peek() != '{') return fail("expected an object");

@@ -1,5 +1,5 @@
 // How far a run of ordinary string bytes goes: the inner loop of every JSON string read or written,
-// 16 bytes a step where SSE2 is at hand, else 8.
+// 64 bytes a step where SSE2 is at hand, else 8.
 #pragma once
 
 #include <bit>
@@ -36,16 +36,21 @@ inline uint64_t run_ends(uint64_t word) {
 }
 
 #if defined(__SSE2__)
-// A bit for each of the 16 bytes that ends the run.
+// All ones in each of the 16 bytes that ends the run.
 template <RunOf kind>
-inline int run_ends(__m128i bytes) {
+inline __m128i run_ends(__m128i bytes) {
   // As signed bytes everything above 0x7f is negative, hence below a space too.
   const __m128i control = kind == RunOf::kAscii
                               ? _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20))
                               : _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
   const __m128i quoted = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
                                       _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-  return _mm_movemask_epi8(_mm_or_si128(control, quoted));
+  return _mm_or_si128(control, quoted);
+}
+
+template <RunOf kind>
+inline __m128i run_ends_at(const char* p) {
+  return run_ends<kind>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 #endif
 
@@ -53,8 +58,15 @@ inline int run_ends(__m128i bytes) {
 template <RunOf kind>
 inline const char* skip_run(const char* p, const char* end) {
 #if defined(__SSE2__)
+  // Prompts are long: four at a time until one of them ends the run.
+  while (end - p >= 64) {
+    const __m128i first = _mm_or_si128(run_ends_at<kind>(p), run_ends_at<kind>(p + 16));
+    const __m128i last = _mm_or_si128(run_ends_at<kind>(p + 32), run_ends_at<kind>(p + 48));
+    if (_mm_movemask_epi8(_mm_or_si128(first, last)) != 0) break;
+    p += 64;
+  }
   while (end - p >= 16) {
-    const int mask = run_ends<kind>(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const int mask = _mm_movemask_epi8(run_ends_at<kind>(p));
     if (mask != 0) return p + __builtin_ctz(static_cast<unsigned>(mask));
     p += 16;
   }
