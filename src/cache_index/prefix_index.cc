@@ -191,19 +191,21 @@ PrefixIndex::Tally& PrefixIndex::tally() {
   return tallies_[mine];
 }
 
+void PrefixIndex::prefetch(std::span<const uint64_t> blocks) const {
+  const size_t kept = entries_for(blocks.size());
+  for (size_t at = 0; at < kept; ++at) {
+    const Bucket& bucket = bucket_of(blocks[kKeptDepths[at] - 1]);
+    __builtin_prefetch(&bucket, 1);
+    __builtin_prefetch(&bucket.words[kWaysPerBucket / 2], 1);
+  }
+}
+
 void PrefixIndex::record(Holder holder, std::span<const uint64_t> blocks) {
   const std::atomic<uint16_t>& generation = generations_[holder.slot];
   if (generation.load(kRelaxed) != holder.generation) return;
   const size_t kept = entries_for(blocks.size());
-  const auto fetch = [&](size_t at) {
-    const Bucket& bucket = bucket_of(blocks[kKeptDepths[at] - 1]);
-    __builtin_prefetch(&bucket, 1);
-    __builtin_prefetch(&bucket.words[kWaysPerBucket / 2], 1);
-  };
-  for (size_t at = 0; at < std::min(kPrefetchBlocks, kept); ++at) fetch(at);
   int64_t change = 0;
   for (size_t at = 0; at < kept; ++at) {
-    if (at + kPrefetchBlocks < kept) fetch(at + kPrefetchBlocks);
     change += record_block(blocks[kKeptDepths[at] - 1], holder);
   }
   // Pairs with the fence in retire(): either its walk sees these words, or this sees its

@@ -112,6 +112,8 @@ class PrefixIndex {
 
   // Fills `depths` (cleared first) for the blocks of one prompt; at most kBlocksMax.
   void lookup(std::span<const uint64_t> blocks, Depths& depths) const;
+  // Has the processor fetch what record() will read and write, which lies all over the table.
+  void prefetch(std::span<const uint64_t> blocks) const;
   // Notes that `holder` was given these leading blocks. No effect if the holder was retired.
   void record(Holder holder, std::span<const uint64_t> blocks);
   // Takes one such record back: what other records noted stays.

@@ -26,6 +26,8 @@ std::optional<Reservation> Chooser::pick(const Query& query, base::Random& rando
   wants_room_ = false;
   if (scratch_.candidates.empty()) return std::nullopt;
   if (query.in_flight_max != 0) leave_out_full(query);
+  // It arrives while the replicas are scored.
+  if (policy_->reads_prefixes()) index_.prefetch(query.blocks);
   Pick pick;
   for (;;) {
     wants_room_ = scratch_.candidates.empty();
