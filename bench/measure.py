@@ -12,6 +12,12 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REQUEST_CONNECTIONS, STREAMS = 32, 64
+# Of nginx's, for a request and for a relayed chunk.
+CPU_RATIO_MAX = 1.00
+# Targets take turns of so many seconds, because what else a shared machine does comes in bursts of a
+# second or so: each target then gets its part. A stream lasts a quarter of a second.
+SLICE_SECONDS = {"request": 0.25, "stream": 1.0}
+WARM_UP_SECONDS = 0.1
 
 
 def add_arguments(parser):
@@ -160,31 +166,46 @@ class Rig:
         return result
 
     def measured(self, server, mode, connections, *more):
-        """One round: the load's result, with the server's CPU a request and an event beside it."""
-        self.load(server.port, mode, connections, 0.3, *more)
-        before = server.cpu_us()
-        result = self.load(server.port, mode, connections, self.args.seconds, *more)
-        spent = server.cpu_us() - before
-        result["cpu_request_us"] = spent / result["requests"]
-        result["cpu_event_us"] = spent / max(result["events"], 1)
-        result["busy"] = spent / (result["seconds"] * 1e6)
-        result["requests_per_s"] = result["requests"] / result["seconds"]
-        return result
+        """One round of one server."""
+        return self.round(mode, connections, [server], *more)[server.name]
 
-    def interleaved(self, mode, connections, targets, always_first=()):
-        """By target name: its results, the targets taking turns and swapping places every round."""
-        results = {}
-        for i in range(self.args.rounds):
-            order = targets if i % 2 == 0 else targets[::-1]
-            for server in [*always_first, *order]:
-                results.setdefault(server.name, []).append(
-                    self.measured(server, mode, connections))
-        return results
+    def round(self, mode, connections, targets, *more):
+        """By target name: what the load said, with the server's CPU a request and an event beside it.
+        Counts are sums over the slices, latencies their medians."""
+        slices = {server.name: [] for server in targets}
+        for i in range(max(1, round(self.args.seconds / SLICE_SECONDS[mode]))):
+            for server in targets if i % 2 == 0 else targets[::-1]:
+                self.load(server.port, mode, connections, WARM_UP_SECONDS, *more)
+                before = server.cpu_us()
+                result = self.load(server.port, mode, connections,
+                                   min(SLICE_SECONDS[mode], self.args.seconds), *more)
+                result["cpu_us"] = server.cpu_us() - before
+                slices[server.name].append(result)
+        return {name: summed(results) for name, results in slices.items()}
+
+    def interleaved(self, mode, connections, targets):
+        """By target name: its rounds, the targets taking turns within each."""
+        rounds = [self.round(mode, connections, targets) for _ in range(self.args.rounds)]
+        return {server.name: [r[server.name] for r in rounds] for server in targets}
 
     def close(self):
         for server in reversed(self.servers):
             server.stop()
         self.servers = []
+
+
+def summed(slices):
+    result = {key: sum(r[key] for r in slices) for key in ("requests", "events", "seconds", "cpu_us")}
+    result |= {key: statistics.median(r[key] for r in slices) for key in ("p50_us", "p99_us")}
+    result["cpu_request_us"] = result["cpu_us"] / result["requests"]
+    result["cpu_event_us"] = result["cpu_us"] / max(result["events"], 1)
+    result["busy"] = result["cpu_us"] / (result["seconds"] * 1e6)
+    result["requests_per_s"] = result["requests"] / result["seconds"]
+    return result
+
+
+def mark(met):
+    return "ok" if met else "MISSED"
 
 
 def median(results, name, key):
