@@ -11,6 +11,7 @@
 
 #include "api/admission.h"
 #include "api/custom_resource.h"
+#include "api/testing.h"
 #include "api/testing/documents.h"
 #include "codec/yaml.h"
 #include "control_plane.h"
@@ -50,21 +51,8 @@ Json at(const Json& value, std::initializer_list<std::string_view> path) {
   return *here;
 }
 
-// Members in the order of their names: servers keep no other.
-Json sorted(const Json& value) {
-  if (value.is_array()) {
-    std::vector<Json> items;
-    for (const Json& item : value.items()) items.push_back(sorted(item));
-    return Json::array(std::move(items));
-  }
-  if (!value.is_object()) return value;
-  std::vector<Json::Member> members;
-  for (const auto& [key, member] : value.members()) members.emplace_back(key, sorted(member));
-  std::ranges::sort(members, {}, &Json::Member::first);
-  return Json::object(std::move(members));
-}
-
-std::string spec_of(const Json& object) { return to_string(sorted(at(object, {"spec"}))); }
+// Servers keep no order.
+std::string spec_of(const Json& object) { return to_string(api::sorted(at(object, {"spec"}))); }
 
 // The fields that a refusal names: `... is invalid: [spec.a: Required value, spec.b[0]: ...]`. The
 // server also says of "<nil>" that it asked no rules because of the others, and names what the
