@@ -10,6 +10,9 @@ BOOST_DESCRIBE_STRUCT(DeploymentStatus, (),
                       (observedGeneration, replicas, updatedReplicas, readyReplicas,
                        availableReplicas, unknown))
 BOOST_DESCRIBE_STRUCT(Deployment, (), (metadata, spec, status, unknown))
+BOOST_DESCRIBE_STRUCT(ScaleSpec, (), (replicas, unknown))
+BOOST_DESCRIBE_STRUCT(ScaleStatus, (), (replicas, selector, unknown))
+BOOST_DESCRIBE_STRUCT(Scale, (), (metadata, spec, status, unknown))
 BOOST_DESCRIBE_STRUCT(ControllerRevision, (), (metadata, data, revision, unknown))
 BOOST_DESCRIBE_STRUCT(LeaseSpec, (),
                       (holderIdentity, leaseDurationSeconds, acquireTime, renewTime,
@@ -33,6 +36,21 @@ const TypeInfo& type_of(const DeploymentStatus*) {
 
 const TypeInfo& type_of(const Deployment*) {
   static const TypeInfo kType = describe_kind_view<Deployment>();
+  return kType;
+}
+
+const TypeInfo& type_of(const ScaleSpec*) {
+  static const TypeInfo kType = describe_view<ScaleSpec>();
+  return kType;
+}
+
+const TypeInfo& type_of(const ScaleStatus*) {
+  static const TypeInfo kType = describe_view<ScaleStatus>();
+  return kType;
+}
+
+const TypeInfo& type_of(const Scale*) {
+  static const TypeInfo kType = describe_kind_view<Scale>();
   return kType;
 }
 

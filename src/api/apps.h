@@ -1,4 +1,4 @@
-// Deployments, revisions and leases: partial views that keep what they do not name.
+// Deployments, scales, revisions and leases: partial views that keep what they do not name.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,26 @@ struct Deployment {
   Unknown unknown;
 };
 
+struct ScaleSpec {
+  int32_t replicas = 0;
+  Unknown unknown;
+};
+
+struct ScaleStatus {
+  int32_t replicas = 0;
+  std::string selector;  // of the pods, as text
+  Unknown unknown;
+};
+
+// What the subresource `scale` of another kind shows and takes: there is no resource of this kind.
+struct Scale {
+  static constexpr Kind kKind{"autoscaling", "v1", "Scale", "scales"};
+  ObjectMeta metadata;
+  ScaleSpec spec;
+  ScaleStatus status;
+  Unknown unknown;
+};
+
 struct ControllerRevision {
   static constexpr Kind kKind{"apps", "v1", "ControllerRevision", "controllerrevisions"};
   ObjectMeta metadata;
@@ -72,6 +92,9 @@ const TypeInfo& type_of(const PodTemplate*);
 const TypeInfo& type_of(const DeploymentSpec*);
 const TypeInfo& type_of(const DeploymentStatus*);
 const TypeInfo& type_of(const Deployment*);
+const TypeInfo& type_of(const ScaleSpec*);
+const TypeInfo& type_of(const ScaleStatus*);
+const TypeInfo& type_of(const Scale*);
 const TypeInfo& type_of(const ControllerRevision*);
 const TypeInfo& type_of(const LeaseSpec*);
 const TypeInfo& type_of(const Lease*);

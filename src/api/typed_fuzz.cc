@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(api::check(resource.schema, filled).empty(), "what is filled in is valid");
   }
   check_views<api::Pod, api::Service, api::EndpointSlice, api::ConfigMap, api::Secret, api::Node,
-              api::Event, api::Lease, api::ControllerRevision, api::Deployment, api::PodGroup,
-              api::HyperNode, api::Queue>(*json);
+              api::Event, api::Lease, api::ControllerRevision, api::Deployment, api::Scale,
+              api::PodGroup, api::HyperNode, api::Queue>(*json);
   return 0;
 }

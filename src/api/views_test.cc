@@ -83,6 +83,12 @@ TEST(Views, AppsKeepEveryField) {
       R"("spec":{"containers":[]}},"progressDeadlineSeconds":600},"status":{"readyReplicas":1,)"
       R"("conditions":[{"type":"Available"}]}})");
   EXPECT_EQ(deployment.spec.replicas, 0);
+  const Scale scale = expect_kept<Scale>(
+      R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},)"
+      R"("spec":{"replicas":3,"x":1},"status":{"replicas":2,"selector":"a=b","y":2}})");
+  EXPECT_EQ(scale.status.selector, "a=b");
+  // Servers leave zeros out.
+  EXPECT_EQ(read<Scale>(json(R"({"kind":"Scale","spec":{}})"))->spec.replicas, 0);
   EXPECT_EQ(expect_kept<ControllerRevision>(
                 R"({"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"r"},)"
                 R"("data":{"spec":{"x":1}},"revision":7})")

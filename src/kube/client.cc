@@ -347,15 +347,15 @@ rt::Task<base::Result<ObjectPtr>> Client::patch(Target target, PatchKind kind, s
                std::move(options));
 }
 
-rt::Task<base::Result<>> Client::remove(Target target, DeleteOptions options, Selection selection) {
+rt::Task<base::Result<>> Client::remove(Target target, DeleteOptions options) {
+  if (target.name.empty()) {
+    co_return base::invalid_argument(
+        fmt::format("a {} without a name is not deleted", target.resource.kind));
+  }
   const base::Result<std::string> path = path_of(target);
   if (!path) co_return path.error();
-  Query query;
-  if (target.name.empty()) query.add(selection);
-  const base::Result<std::string> body = co_await call({.method = "DELETE",
-                                                        .path = *path + query.text(),
-                                                        .content_type = kJson,
-                                                        .body = delete_body(options)});
+  const base::Result<std::string> body = co_await call(
+      {.method = "DELETE", .path = *path, .content_type = kJson, .body = delete_body(options)});
   if (!body) co_return body.error();
   co_return base::Result<>();
 }

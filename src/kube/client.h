@@ -121,8 +121,8 @@ class Client {
   rt::Task<base::Result<ObjectPtr>> update(Target target, std::string json, WriteOptions options);
   rt::Task<base::Result<ObjectPtr>> patch(Target target, PatchKind kind, std::string json,
                                           WriteOptions options);
-  // Of one object, or without a name of all that are selected.
-  rt::Task<base::Result<>> remove(Target target, DeleteOptions options, Selection selection = {});
+  // Of one object: without a name it would be all of a namespace, and nothing is asked.
+  rt::Task<base::Result<>> remove(Target target, DeleteOptions options);
 
   // Any other GET, such as "/version".
   rt::Task<base::Result<std::string>> get_raw(std::string path);

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core.h"
-#include "api/model_serving.h"
-#include "api/pod.h"
-#include "kube/kind.h"
 #include "kube/testing/kube_world.h"
 
 namespace fairlead::kube {
@@ -56,6 +52,9 @@ TEST_F(ClientTest, DeletesWithPreconditionsAndPropagation) {
             R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"uid-1"},)"
             R"("propagationPolicy":"Foreground","gracePeriodSeconds":0})");
   EXPECT_EQ(run(client.remove(pod("a"), {})).error().code(), ErrorCode::kNotFound);
+  const size_t asked = api.requests.size();
+  EXPECT_EQ(run(client.remove(pod(), {})).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(api.requests.size(), asked) << "it would be all pods of the namespace";
 }
 
 TEST_F(ClientTest, ForcesAnApplyAndTriesWithoutEffect) {
@@ -161,38 +160,6 @@ TEST_F(ClientTest, AGuardStopsWritesAndNotReads) {
   const auto refused = run(guarded.remove(pod("a"), {}));
   EXPECT_EQ(refused.error().code(), ErrorCode::kCancelled);
   EXPECT_EQ(api.counts.writes, 0);
-}
-
-TEST_F(ClientTest, TypedObjectsGoThroughTheirKind) {
-  const TypedClient<api::Pod> pods(client);
-  api::Pod web;
-  web.metadata.name = "web";
-  web.metadata.namespace_ = "s";
-  web.spec = web.spec.with("nodeName", codec::Json::string("n1"));
-  auto made = run(pods.create("s", web, {}));
-  ASSERT_TRUE(made) << made.error().describe();
-  EXPECT_EQ(made->value.spec.node_name(), "n1");
-  made->value.metadata.labels["a"] = "b";
-  ASSERT_TRUE(run(pods.update(made->value, {})));
-  EXPECT_EQ(run(pods.update(made->value, {})).error().code(), ErrorCode::kConflict);
-  EXPECT_EQ(run(pods.get("s", "web"))->value.metadata.labels.at("a"), "b");
-  EXPECT_EQ(run(pods.list("s", {})).value().size(), 1u);
-  ASSERT_TRUE(run(
-      client.create({kTestPods, "s"},
-                    R"({"metadata":{"name":"wrong","namespace":"s"},"status":{"phase":7}})", {})));
-  const auto wrong = run(pods.get("s", "wrong"));
-  ASSERT_FALSE(wrong);
-  EXPECT_TRUE(wrong.error().describe().starts_with("Pod s/wrong: status.phase "))
-      << wrong.error().describe();
-  EXPECT_FALSE(run(pods.list("s", {})));
-}
-
-TEST(Kinds, SayWhichResourceTheyAre) {
-  EXPECT_EQ(path_of({resource_of<api::Pod>(), "s", "p", "status"}).value(),
-            "/api/v1/namespaces/s/pods/p/status");
-  EXPECT_EQ(path_of({resource_of<api::ModelServing>(), "s"}).value(),
-            "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/s/modelservings");
-  EXPECT_EQ(path_of({resource_of<api::Node>(), "", "n"}).value(), "/api/v1/nodes/n");
 }
 
 }  // namespace

@@ -3,23 +3,31 @@
 //
 //   TypedClient<api::ModelServing> servings(client);
 //   auto serving = co_await servings.get("default", "llama");   // ->value, ->object
+//   api::ModelServing wanted = serving->value;
+//   wanted.spec.replicas = 3;
+//   co_await servings.merge(serving->value, wanted, {});
 //   Informer pods(client, resource_of<api::Pod>(), {});
 //   auto pod = decode<api::Pod>(pods.store().find("default/web-0"));
 //
 // `object` goes with the value. A partial view keeps what it does not name, so that update() loses
 // nothing; controllers write by apply() all the same, which touches but the fields they own.
+// Options and errors are those of client.h.
 #pragma once
 
 #include <concepts>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "api/apps.h"
 #include "api/meta.h"
 #include "api/type_info.h"
 #include "kube/client.h"
+#include "kube/merge_patch.h"
 
 namespace fairlead::kube {
 
@@ -62,7 +70,44 @@ base::Result<Typed<K>> decode(ObjectPtr object) {
   return Typed<K>{std::move(*value), std::move(object)};
 }
 
-// `space` is empty for kinds of the whole cluster.
+template <Kind K>
+struct TypedPage {
+  std::vector<Typed<K>> items;
+  std::string resource_version;  // to watch from
+  std::string continue_token;    // empty on the last page
+};
+
+template <Kind K>
+struct TypedEvent {
+  WatchEvent::Type type = WatchEvent::Type::kAdded;
+  Typed<K> what;  // of a bookmark only the object's resource_version() says something
+};
+
+template <Kind K>
+class TypedWatch {
+ public:
+  explicit TypedWatch(std::unique_ptr<WatchStream> stream) : stream_(std::move(stream)) {}
+
+  // As WatchStream::next(); kInvalidArgument: an object that cannot be read, the stream goes on.
+  rt::Task<base::Result<std::optional<TypedEvent<K>>>> next(base::TimePoint deadline) {
+    base::Result<std::optional<WatchEvent>> event = co_await stream_->next(deadline);
+    if (!event) co_return event.error();
+    if (!*event) co_return std::optional<TypedEvent<K>>();
+    WatchEvent& raw = **event;
+    if (raw.type == WatchEvent::Type::kBookmark) {
+      co_return std::optional(TypedEvent<K>{raw.type, {K{}, std::move(raw.object)}});
+    }
+    base::Result<Typed<K>> typed = decode<K>(std::move(raw.object));
+    if (!typed) co_return typed.error();
+    co_return std::optional(TypedEvent<K>{raw.type, std::move(*typed)});
+  }
+
+ private:
+  std::unique_ptr<WatchStream> stream_;
+};
+
+// `space` is empty for kinds of the whole cluster; `subresource` is "status" or another one that
+// shows the object itself.
 template <Kind K>
 class TypedClient {
  public:
@@ -73,19 +118,16 @@ class TypedClient {
   Answer get(std::string space, std::string name) const {
     return decoded(client_.get({resource_of<K>(), std::move(space), std::move(name)}));
   }
-  // All, page by page. The error is that of the first object that cannot be read.
-  rt::Task<base::Result<std::vector<Typed<K>>>> list(std::string space, ListOptions options) const {
-    const base::Result<ListPage> page =
-        co_await client_.list_all({resource_of<K>(), std::move(space)}, std::move(options));
-    if (!page) co_return page.error();
-    std::vector<Typed<K>> all;
-    all.reserve(page->items.size());
-    for (const ObjectPtr& object : page->items) {
-      base::Result<Typed<K>> typed = decode<K>(object);
-      if (!typed) co_return typed.error();
-      all.push_back(std::move(*typed));
-    }
-    co_return all;
+  // One page.
+  rt::Task<base::Result<TypedPage<K>>> list(std::string space, ListOptions options) const {
+    return decoded_page(client_.list({resource_of<K>(), std::move(space)}, std::move(options)));
+  }
+  // All pages.
+  rt::Task<base::Result<TypedPage<K>>> list_all(std::string space, ListOptions options) const {
+    return decoded_page(client_.list_all({resource_of<K>(), std::move(space)}, std::move(options)));
+  }
+  rt::Task<base::Result<TypedWatch<K>>> watch(std::string space, WatchOptions options) const {
+    return decoded_watch(client_.watch({resource_of<K>(), std::move(space)}, std::move(options)));
   }
   Answer create(const std::string& space, const K& value, const WriteOptions& options) const {
     return decoded(client_.create({resource_of<K>(), space}, api::write(value), options));
@@ -101,15 +143,69 @@ class TypedClient {
     return decoded(
         client_.patch(one(value, subresource), PatchKind::kApply, api::write(value), options));
   }
+  // A merge patch of what is different in `after`: what others change meanwhile stays.
+  Answer merge(const K& before, const K& after, const WriteOptions& options,
+               const std::string& subresource = {}) const {
+    base::Result<std::string> patch = merge_patch(api::write(before), api::write(after));
+    if (!patch) return failed(patch.error());
+    return decoded(
+        client_.patch(one(after, subresource), PatchKind::kMerge, std::move(*patch), options));
+  }
+  // `json` is a patch of this kind, such as the operations of a JSON patch.
+  Answer patch(const std::string& space, const std::string& name, PatchKind kind, std::string json,
+               const WriteOptions& options, const std::string& subresource = {}) const {
+    return decoded(client_.patch({resource_of<K>(), space, name, subresource}, kind,
+                                 std::move(json), options));
+  }
+  rt::Task<base::Result<>> remove(std::string space, std::string name,
+                                  DeleteOptions options) const {
+    return client_.remove({resource_of<K>(), std::move(space), std::move(name)},
+                          std::move(options));
+  }
+
+  rt::Task<base::Result<Typed<api::Scale>>> scale(std::string space, std::string name) const {
+    return decoded<api::Scale>(
+        client_.get({resource_of<K>(), std::move(space), std::move(name), "scale"}));
+  }
+  // A PUT of spec.replicas: kConflict unless the object is at the resourceVersion in `scale`, where
+  // it has one.
+  rt::Task<base::Result<Typed<api::Scale>>> update_scale(const api::Scale& scale,
+                                                         const WriteOptions& options) const {
+    const api::ObjectMeta& metadata = scale.metadata;
+    return decoded<api::Scale>(
+        client_.update({resource_of<K>(), metadata.namespace_, metadata.name, "scale"},
+                       api::write(scale), options));
+  }
 
  private:
   static Target one(const K& value, const std::string& subresource) {
     return {resource_of<K>(), value.metadata.namespace_, value.metadata.name, subresource};
   }
-  static Answer decoded(rt::Task<base::Result<ObjectPtr>> task) {
+  // The error is that of the first object that cannot be read.
+  static rt::Task<base::Result<TypedPage<K>>> decoded_page(rt::Task<base::Result<ListPage>> task) {
+    base::Result<ListPage> page = co_await std::move(task);
+    if (!page) co_return page.error();
+    TypedPage<K> typed{{}, std::move(page->resource_version), std::move(page->continue_token)};
+    typed.items.reserve(page->items.size());
+    for (ObjectPtr& object : page->items) {
+      base::Result<Typed<K>> item = decode<K>(std::move(object));
+      if (!item) co_return item.error();
+      typed.items.push_back(std::move(*item));
+    }
+    co_return typed;
+  }
+  static rt::Task<base::Result<TypedWatch<K>>> decoded_watch(
+      rt::Task<base::Result<std::unique_ptr<WatchStream>>> task) {
+    base::Result<std::unique_ptr<WatchStream>> stream = co_await std::move(task);
+    if (!stream) co_return stream.error();
+    co_return TypedWatch<K>(std::move(*stream));
+  }
+  static Answer failed(base::Error error) { co_return error; }
+  template <Kind Read = K>
+  static rt::Task<base::Result<Typed<Read>>> decoded(rt::Task<base::Result<ObjectPtr>> task) {
     base::Result<ObjectPtr> object = co_await std::move(task);
     if (!object) co_return object.error();
-    co_return decode<K>(std::move(*object));
+    co_return decode<Read>(std::move(*object));
   }
 
   Client& client_;

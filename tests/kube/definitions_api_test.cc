@@ -11,6 +11,7 @@
 
 #include "api/admission.h"
 #include "api/custom_resource.h"
+#include "api/llm_inference_cluster.h"
 #include "api/testing.h"
 #include "api/testing/documents.h"
 #include "codec/yaml.h"
@@ -232,6 +233,38 @@ TEST_F(RealApiDefinitions, TheServerAndOurValidationAgreeOnTheTables) {
                      {"spec", at(row, {"spec"})}}));
     }
   }
+}
+
+TEST_F(RealApiDefinitions, AClustersScaleIsThatOfDecodeAndItsStatusIsApart) {
+  const TypedClient<api::LLMInferenceCluster> clusters(client);
+  api::LLMInferenceCluster cluster;
+  cluster.metadata.name = "llminferencecluster-sample";
+  cluster.metadata.namespace_ = space;
+  cluster.spec.model.name = "m";
+  cluster.status.replicas = 9;
+  auto made = run(clusters.create(space, cluster, {}));
+  ASSERT_TRUE(made) << made.error().describe();
+  EXPECT_EQ(made->value.status.replicas, std::nullopt) << "not written with the spec";
+  api::LLMInferenceCluster seen = made->value;
+  seen.status.replicas = 1;
+  seen.status.selector = "app=decode";
+  seen.spec.routing.routerReplicas = 5;
+  made = run(clusters.update(seen, {}, "status"));
+  ASSERT_TRUE(made) << made.error().describe();
+  EXPECT_EQ(made->value.spec.routing.routerReplicas, 1) << "not written with the status";
+
+  auto scale = run(clusters.scale(space, cluster.metadata.name));
+  ASSERT_TRUE(scale) << scale.error().describe();
+  EXPECT_EQ(scale->value.spec.replicas, 1);
+  EXPECT_EQ(scale->value.status.replicas, 1);
+  EXPECT_EQ(scale->value.status.selector, "app=decode");
+  scale->value.spec.replicas = 4;
+  scale = run(clusters.update_scale(scale->value, {}));
+  ASSERT_TRUE(scale) << scale.error().describe();
+  made = run(clusters.get(space, cluster.metadata.name));
+  ASSERT_TRUE(made) << made.error().describe();
+  EXPECT_EQ(made->value.spec.runtime.decode.replicas, 4);
+  EXPECT_EQ(made->value.spec.runtime.prefill.replicas, 1);
 }
 
 // The folder with what users of the other implementation have; tools/test leaves these tests out

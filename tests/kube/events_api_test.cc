@@ -37,13 +37,13 @@ TEST_F(RealApi, EventsAreCountedCombinedAndFlushedAtTheEnd) {
   run(report_and_stop(loop, recorder, space));
   EXPECT_EQ(recorder.stats().written, 14u);
   EXPECT_EQ(recorder.stats().failed, 0u);
-  const auto events = run(TypedClient<api::Event>(client).list(space, {}));
+  const auto events = run(TypedClient<api::Event>(client).list_all(space, {}));
   ASSERT_TRUE(events) << events.error().describe();
-  EXPECT_EQ(events->size(), 11u) << "ten of their own, and one of the rest";
+  EXPECT_EQ(events->items.size(), 11u) << "ten of their own, and one of the rest";
   const auto count_of = [&](std::string_view message) {
     const auto found = std::ranges::find_if(
-        *events, [&](const auto& event) { return event.value.message.starts_with(message); });
-    return found == events->end() ? 0 : found->value.count.value_or(0);
+        events->items, [&](const auto& event) { return event.value.message.starts_with(message); });
+    return found == events->items.end() ? 0 : found->value.count.value_or(0);
   };
   EXPECT_EQ(count_of("attempt 9"), 1);
   EXPECT_EQ(count_of("(combined from similar events): "), 4);

@@ -22,19 +22,37 @@ Json with(const Json& object, const std::string& key, Json value) {
   return Json::object(std::move(members));
 }
 
-// RFC 7386.
-Json merged(const Json& target, const Json& patch) {
-  if (!patch.is_object()) return patch;
-  Json result = target.is_object() ? target : Json::object({});
-  for (const auto& [key, value] : patch.members()) {
-    if (value.is_null()) {
-      std::vector<Json::Member> members(result.members().begin(), result.members().end());
-      std::erase_if(members, [&](const Json::Member& member) { return member.first == key; });
-      result = Json::object(std::move(members));
-    } else {
-      const Json* before = result.find(key);
-      result = with(result, key, merged(before == nullptr ? Json() : *before, value));
-    }
+Json without(const Json& object, const std::string& key) {
+  std::vector<Json::Member> members(object.members().begin(), object.members().end());
+  std::erase_if(members, [&](const Json::Member& member) { return member.first == key; });
+  return Json::object(std::move(members));
+}
+
+// `object` after one operation of a JSON patch on a member, not of a list; nothing if it fails.
+std::optional<Json> operated(const Json& object, const std::string& op, std::string_view path,
+                             const Json& value) {
+  path.remove_prefix(1);
+  const size_t slash = path.find('/');
+  const std::string key(path.substr(0, slash));
+  const Json* member = object.find(key);
+  if (slash != std::string_view::npos) {
+    if (member == nullptr) return std::nullopt;
+    const std::optional<Json> inner = operated(*member, op, path.substr(slash), value);
+    return inner ? std::optional(with(object, key, *inner)) : std::nullopt;
+  }
+  if (op == "add") return with(object, key, value);
+  if (member == nullptr || (op == "test" && *member != value)) return std::nullopt;
+  if (op == "replace") return with(object, key, value);
+  return op == "remove" ? without(object, key) : object;
+}
+
+std::optional<Json> json_patched(const Json& object, const Json& operations) {
+  std::optional<Json> result = object;
+  for (const Json& each : operations.items()) {
+    const Json* value = each.find("value");
+    result = operated(*result, each.find("op")->as_string(), each.find("path")->as_string(),
+                      value == nullptr ? Json() : *value);
+    if (!result) break;
   }
   return result;
 }
@@ -46,6 +64,24 @@ std::string text_at(const Json& object, std::initializer_list<const char*> path)
     if (at == nullptr) return "";
   }
   return at->as_string();
+}
+
+Json member_of(const Json& object, const char* key) {
+  const Json* member = object.find(key);
+  return member == nullptr ? Json::object({}) : *member;
+}
+
+// What its subresource `scale` shows: as many replicas as are wanted, or none where none are named.
+Json scale_of(const Json& object) {
+  const Json spec = member_of(object, "spec");
+  const Json* replicas = spec.find("replicas");
+  const Json number =
+      Json::object({{"replicas", replicas == nullptr ? Json::integer(0) : *replicas}});
+  return Json::object({{"apiVersion", Json::string("autoscaling/v1")},
+                       {"kind", Json::string("Scale")},
+                       {"metadata", *object.find("metadata")},
+                       {"spec", number},
+                       {"status", number}});
 }
 
 std::string unescaped(std::string_view text) {
@@ -62,6 +98,20 @@ std::string unescaped(std::string_view text) {
 }
 
 }  // namespace
+
+Json merged(const Json& target, const Json& patch) {
+  if (!patch.is_object()) return patch;
+  Json result = target.is_object() ? target : Json::object({});
+  for (const auto& [key, value] : patch.members()) {
+    if (value.is_null()) {
+      result = without(result, key);
+    } else {
+      const Json* before = result.find(key);
+      result = with(result, key, merged(before == nullptr ? Json() : *before, value));
+    }
+  }
+  return result;
+}
 
 FakeApi::FakeApi(net::Network& network, const net::Address& address, net::TlsServer* tls)
     : network_(network),
@@ -198,6 +248,7 @@ rt::Task<void> FakeApi::handle(net::Exchange& exchange) {
   const net::RequestHead& request = exchange.request();
   requests.push_back(fmt::format("{} {}", request.method, request.target));
   last_authorization = request.value("authorization");
+  last_content_type = request.value("content-type");
   last_body = exchange.body();
   Place place = place_of(request.target);
   const bool reads = request.method == "GET";
@@ -230,7 +281,8 @@ rt::Task<void> FakeApi::handle(net::Exchange& exchange) {
     if (found == table_.end()) {
       co_await fail(exchange, 404, "NotFound");
     } else {
-      co_await answer(exchange, 200, to_string(found->second));
+      const bool scale = place.subresource == "scale";
+      co_await answer(exchange, 200, to_string(scale ? scale_of(found->second) : found->second));
     }
   }
 }
@@ -342,8 +394,28 @@ rt::Task<void> FakeApi::write(net::Exchange& exchange, Place place) {
     co_await answer(exchange, 200, R"({"kind":"Status","status":"Success"})");
     co_return;
   }
-  store(place.plural, key, method == "PUT" ? *body : merged(now, *body), "MODIFIED");
-  co_await answer(exchange, 200, to_string(stored(place.plural, key)));
+  co_await change(exchange, place, now, *body);
+}
+
+rt::Task<void> FakeApi::change(net::Exchange& exchange, const Place& place, const Json& now,
+                               const Json& body) {
+  const bool scale = place.subresource == "scale";
+  std::optional<Json> next = body;
+  if (scale) {
+    next = with(now, "spec", merged(member_of(now, "spec"), member_of(body, "spec")));
+  } else if (last_content_type == "application/json-patch+json") {
+    next = json_patched(now, body);
+  } else if (exchange.request().method == "PATCH") {
+    next = merged(now, body);
+  }
+  if (!next) {
+    co_await fail(exchange, 422, "Invalid");
+    co_return;
+  }
+  const std::string key = place.space + "/" + place.name;
+  store(place.plural, key, std::move(*next), "MODIFIED");
+  const Json after = stored(place.plural, key);
+  co_await answer(exchange, 200, to_string(scale ? scale_of(after) : after));
 }
 
 }  // namespace fairlead::kube

@@ -1,5 +1,6 @@
 // An API server for tests: one resource table in memory, with resourceVersions, chunked lists,
-// watches, conflicts and preconditions, and faults on demand. Runs on any Network, in virtual time.
+// watches, conflicts and preconditions, JSON and merge patches (an apply is one), scales, and
+// faults on demand. Runs on any Network, in virtual time.
 //
 //   FakeApi api(network, address);
 //   api.put("default", "web-0");                    // as another client would
@@ -19,6 +20,9 @@
 #include "rt/task_group.h"
 
 namespace fairlead::kube {
+
+// RFC 7386.
+codec::Json merged(const codec::Json& target, const codec::Json& patch);
 
 class FakeApi final : private net::Handler {
  public:
@@ -54,6 +58,7 @@ class FakeApi final : private net::Handler {
   Counts counts;
   std::vector<std::string> requests;  // "GET /api/v1/pods?limit=2"
   std::string last_body;
+  std::string last_content_type;
   std::string last_authorization;
   std::string expected_authorization;  // else 401; empty: any
   size_t watching() const { return watching_; }
@@ -95,6 +100,8 @@ class FakeApi final : private net::Handler {
   rt::Task<void> list(net::Exchange& exchange, Place place);
   rt::Task<void> watch(net::Exchange& exchange, Place place);
   rt::Task<void> write(net::Exchange& exchange, Place place);
+  rt::Task<void> change(net::Exchange& exchange, const Place& place, const codec::Json& now,
+                        const codec::Json& body);
   void store(const std::string& plural, const std::string& key, codec::Json object,
              const char* type);
   void remove(const std::string& plural, const std::string& key);
