@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "api/custom_resource.h"
@@ -52,8 +54,12 @@ TEST_P(AdmissionTable, JudgesAsAnApiServerDoes) {
   const auto cases = codec::parse_yaml(text.str());
   ASSERT_TRUE(cases.ok()) << cases.error().message();
   ASSERT_FALSE(cases->items().empty());
+  std::set<std::string_view> outcomes;
   for (const Json& each : cases->items()) {
     SCOPED_TRACE(each.find("name")->as_string());
+    outcomes.insert(each.find("errors") != nullptr   ? "invalid"
+                    : each.find("stored") != nullptr ? "defaulted"
+                                                     : "valid");
     const Json& spec = *each.find("spec");
     const Json stored = admit_fields(resource->schema, object_of(*resource, spec));
     std::vector<std::string> wanted;
@@ -71,6 +77,7 @@ TEST_P(AdmissionTable, JudgesAsAnApiServerDoes) {
     ASSERT_TRUE(written.ok()) << written.error().message();
     EXPECT_EQ(text_of(admit_fields(resource->schema, json(*written))), text_of(stored));
   }
+  EXPECT_THAT(outcomes, testing::ElementsAre("defaulted", "invalid", "valid"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AdmissionTable,

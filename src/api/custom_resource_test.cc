@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/admission.h"
+#include "api/llm_inference_cluster.h"
 #include "api/testing/documents.h"
 #include "codec/yaml.h"
 
@@ -61,6 +62,17 @@ TEST(CustomResources, AreFoundByVersionAndKind) {
   EXPECT_EQ(found->kind.plural, "modelroutes");
   EXPECT_EQ(find_custom_resource("networking.serving.volcano.sh/v1", "ModelRoute"), nullptr);
   EXPECT_EQ(find_custom_resource("networking.serving.volcano.sh/v1alpha1", "Pod"), nullptr);
+}
+
+TEST(CustomResources, NameTheChildrenOfACluster) {
+  std::vector<std::string> names;
+  for (const ClusterChild child :
+       {ClusterChild::kRouter, ClusterChild::kPrefill, ClusterChild::kDecode,
+        ClusterChild::kShardMap, ClusterChild::kSignals}) {
+    names.push_back(child_name("c", child));
+  }
+  EXPECT_THAT(names,
+              testing::ElementsAre("c-router", "c-prefill", "c-decode", "c-shardmap", "c-signals"));
 }
 
 // What kubectl apply keeps in an annotation must fit into it.
