@@ -47,7 +47,10 @@ rt::Task<void> ChaosProxy::pump(net::ByteStream& from, net::ByteStream& to, Carr
   std::array<char, 16 * 1024> buffer;
   while (true) {
     size_t room = buffer.size();
-    if (!calm_ && random_.uniform() < options_.split) room = 1 + random_.below(200);
+    if (!calm_ && random_.uniform() < options_.split) {
+      ++splits_;
+      room = 1 + random_.below(200);
+    }
     const base::Result<size_t> n = co_await net::read_some(from, std::span(buffer).first(room));
     if (!n || *n == 0) {
       if (n) {
@@ -64,6 +67,7 @@ rt::Task<void> ChaosProxy::pump(net::ByteStream& from, net::ByteStream& to, Carr
       co_return;
     }
     if (!calm_ && random_.uniform() < options_.delay) {
+      ++delays_;
       const auto wait =
           static_cast<int64_t>(random_.uniform() * static_cast<double>(options_.delay_max.count()));
       co_await rt::sleep_until(network_.loop().now() + base::Nanos(wait));

@@ -26,6 +26,8 @@ class ChaosProxy {
 
   net::Address address() const { return listener_->address(); }
   uint64_t cuts() const { return cuts_; }
+  uint64_t delays() const { return delays_; }
+  uint64_t splits() const { return splits_; }
   uint64_t connections() const { return connections_; }
   // From now on nothing is held up or cut.
   void calm() { calm_ = true; }
@@ -46,6 +48,8 @@ class ChaosProxy {
   bool calm_ = false;
   bool held_ = false;
   uint64_t cuts_ = 0;
+  uint64_t delays_ = 0;
+  uint64_t splits_ = 0;
   uint64_t connections_ = 0;
   std::unique_ptr<net::Listener> listener_;
   rt::TaskGroup group_;
