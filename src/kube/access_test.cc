@@ -6,8 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "kube/client.h"
 #include "kube/credentials.h"
 #include "kube/exec_plugin.h"
+#include "kube/testing/fake_api.h"
+#include "net/memory.h"
+#include "net/tls_testing.h"
 #include "rt/loop.h"
 
 namespace fairlead::kube {
@@ -201,6 +205,30 @@ TEST_F(CredentialFiles, ATokenFileIsReadAgainAfterAMinuteAndWhenRefused) {
   std::filesystem::remove(access.token.file);
   loop.run_until_idle(loop.now() + kFileAge);
   EXPECT_EQ(*authorization(credentials), "Authorization: Bearer three\r\n");
+}
+
+// A cluster gets another authority while a client lives.
+TEST_F(CredentialFiles, AnAuthorityThatIsReplacedIsTrustedAMinuteLater) {
+  const net::TestAuthority old;
+  const net::TestAuthority next;
+  net::MemoryNetwork network(loop, {.latency = std::chrono::milliseconds(1)});
+  const net::Address address = *net::parse_address("10.0.0.1:443");
+  const std::unique_ptr<net::TlsServer> server = *net::TlsServer::make(next.issue("IP:10.0.0.1"));
+  const FakeApi api(network, address, server.get());
+  Access access;
+  access.server = {.host = "10.0.0.1", .port = 443, .scheme = net::Scheme::kHttps};
+  access.authority.file = write("ca.crt", old.pem());
+  Client client(network, access, {});
+  const auto asked = [&] { return loop.block_on(client.get_raw("/api/v1/pods")).ok(); };
+  EXPECT_FALSE(asked());
+  write("ca.crt", next.pem());
+  EXPECT_FALSE(asked());
+  loop.run_until_idle(loop.now() + kFileAge);
+  EXPECT_TRUE(asked());
+  write("ca.crt", next.pem().substr(0, 100));  // half of it is written
+  loop.run_until_idle(loop.now() + kFileAge);
+  network.reset_streams(address);
+  EXPECT_TRUE(asked());
 }
 
 TEST_F(CredentialFiles, NoLineEndGetsIntoAHead) {

@@ -203,6 +203,57 @@ TEST_F(InformerTest, AServerThatRefusesIsAskedEverMoreSeldom) {
   EXPECT_GT(api.counts.lists, 20);
 }
 
+TEST_F(InformerTest, AWatchThatIsThrottledWaitsAsLongAsTheServerAsks) {
+  start();
+  pass(seconds(2));
+  api.fail_next(429, "Retry-After: 7\r\n", "TooManyRequests");
+  api.end_watches();
+  pass(milliseconds(6900));
+  EXPECT_EQ(api.counts.watches, 2);
+  pass(milliseconds(200));
+  EXPECT_EQ(api.counts.watches, 3);
+  EXPECT_EQ(api.watching(), 1u);
+  EXPECT_EQ(api.counts.lists, 1);
+}
+
+TEST_F(InformerTest, ThoseThatLoseTheirWatchTogetherDoNotComeBackTogether) {
+  start();
+  std::list<Informer> others;
+  for (uint64_t seed = 1; seed <= 9; ++seed) {
+    others.emplace_back(client, kTestPods, InformerOptions{.seed = seed});
+    group.spawn(others.back().run());
+  }
+  pass(seconds(1));
+  network.reset_streams(address);
+  std::set<uint64_t> moments;
+  for (uint64_t moment = 0; moment < 300; ++moment) {
+    const int before = api.counts.watches;
+    pass(milliseconds(1));
+    if (api.counts.watches > before) moments.insert(moment);
+  }
+  EXPECT_EQ(api.watching(), 10u);
+  EXPECT_GT(moments.size(), 7u);
+  EXPECT_GE(*moments.begin(), 90u) << "none at once";
+  group.cancel(rt::CancelReason::kShutdown);
+  pass(seconds(1));
+}
+
+TEST_F(InformerTest, StoppedItEndsItsWatchAndTellsNothingMore) {
+  listener.each = seconds(10);
+  for (const char* name : {"a", "b", "c"}) api.put("s", name);
+  start();
+  EXPECT_EQ(listener.story, (Story{"+s/a"}));
+  EXPECT_EQ(api.watching(), 1u);
+  group.cancel(rt::CancelReason::kShutdown);
+  pass(milliseconds(100));
+  EXPECT_EQ(group.running(), 0u);
+  EXPECT_EQ(api.watching(), 0u);
+  api.put("s", "d");
+  pass(minutes(1));
+  EXPECT_EQ(listener.story, (Story{"+s/a"}));
+  EXPECT_EQ(api.counts.watches, 1);
+}
+
 TEST_F(InformerTest, ASlowHandlerHoldsNobodyUp) {
   listener.each = seconds(10);
   api.put("s", "a");

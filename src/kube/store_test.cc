@@ -151,7 +151,12 @@ void play(uint64_t seed) {
   }
   while (const auto next = queue.pop()) listener.hear(*next);
   ASSERT_EQ(listener.seen.size(), truth.size());
-  for (const auto& [key, object] : truth) ASSERT_EQ(listener.seen.at(key), object);
+  size_t bytes = 0;
+  for (const auto& [key, object] : truth) {
+    ASSERT_EQ(listener.seen.at(key), object);
+    bytes += object->json().size();
+  }
+  ASSERT_EQ(store.text_bytes(), bytes);
 }
 
 TEST(Store, HandlersHearALegalStoryHoweverSlowTheyAre) {

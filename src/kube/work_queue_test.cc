@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "kube/backoff.h"
-#include "kube/expectations.h"
 #include "kube/metrics.h"
 #include "rt/task_group.h"
 
@@ -229,33 +228,6 @@ TEST(Backoff, DoublesWithJitterUpToItsBound) {
   }
   backoff.reset();
   EXPECT_LE(backoff.next(random), milliseconds(100));
-}
-
-TEST(Expectations, AreMetOnceEverythingWasSeen) {
-  Expectations expectations;
-  EXPECT_TRUE(expectations.met("o", kStart));
-  expectations.created("o", "a", kStart);
-  expectations.created("o", "b", kStart);
-  expectations.deleted("o", "uid", kStart);
-  EXPECT_FALSE(expectations.met("o", kStart));
-  expectations.saw_created("o", "a");
-  expectations.saw_created("o", "a");
-  expectations.saw_created("other", "b");
-  expectations.saw_deleted("o", "uid");
-  EXPECT_FALSE(expectations.met("o", kStart));
-  expectations.saw_created("o", "b");
-  EXPECT_TRUE(expectations.met("o", kStart));
-  EXPECT_EQ(expectations.owners(), 0u);
-}
-
-TEST(Expectations, AreGivenUpAfterTheirTime) {
-  Expectations expectations;
-  expectations.created("o", "a", kStart);
-  EXPECT_FALSE(expectations.met("o", kStart + kExpectationTime - milliseconds(1)));
-  EXPECT_TRUE(expectations.met("o", kStart + kExpectationTime));
-  expectations.created("o", "a", kStart);
-  expectations.forget("o");
-  EXPECT_TRUE(expectations.met("o", kStart));
 }
 
 }  // namespace
