@@ -168,19 +168,26 @@ rt::Task<base::Result<Client::Answer>> Client::attempt_uncounted(const Request& 
   Answer answer;
   answer.status = http.response().status;
   answer.retry_after = parse_retry_after(http.response().value("retry-after"));
-  if (http.response().body == net::BodyKind::kLength) {
+  ListReader* const list = answer.status == 200 ? request.list : nullptr;
+  if (list == nullptr && http.response().body == net::BodyKind::kLength) {
     answer.body.reserve(std::min<uint64_t>(http.response().content_length, kReserveMax));
   }
+  size_t size = 0;
   while (true) {
     const base::Result<std::string_view> piece = co_await http.read_body(deadline);
     if (!piece) co_return piece.error();
     if (piece->empty()) break;
-    if (answer.body.size() + piece->size() > options_.answer_bytes_max.count) {
+    size += piece->size();
+    if (size > options_.answer_bytes_max.count) {
       co_return base::Error(ErrorCode::kProtocol,
                             fmt::format("{}: an answer of more than {}", request.path,
                                         to_string(options_.answer_bytes_max)));
     }
-    answer.body += *piece;
+    if (list != nullptr) {
+      list->feed(*piece);
+    } else {
+      answer.body += *piece;
+    }
   }
   connections_.give_back(std::move(*begun));
   co_return answer;
@@ -232,10 +239,11 @@ rt::Task<base::Result<ListPage>> Client::list(Target target, ListOptions options
   if (options.limit > 0) query.add("limit", std::to_string(options.limit));
   query.add("continue", options.continue_token);
   ++stats_.lists;
-  const base::Result<std::string> body =
-      co_await call({.method = "GET", .path = *path + query.text()});
-  if (!body) co_return body.error();
-  co_return parse_list(*body);
+  ListReader reader;
+  const base::Result<std::string> rest =
+      co_await call({.method = "GET", .path = *path + query.text(), .list = &reader});
+  if (!rest) co_return rest.error();
+  co_return reader.finish();
 }
 
 rt::Task<base::Result<ListPage>> Client::list_all(Target target, ListOptions options) {

@@ -137,6 +137,7 @@ class Client {
     std::string path;
     std::string_view content_type{};
     std::string body{};
+    ListReader* list = nullptr;  // takes the body of a 200 instead of the answer
     bool writes() const { return method != "GET"; }
   };
   struct Answer {

@@ -78,6 +78,26 @@ TEST_F(ClientTest, ListsPageByPage) {
   EXPECT_EQ(api.requests[0], "GET /api/v1/namespaces/s/pods?labelSelector=x%3Dy&limit=2");
 }
 
+TEST_F(ClientTest, AListThatWasRefusedAtFirstIsWhole) {
+  for (const char* name : {"a", "b", "c"}) api.put("s", name);
+  api.fail_next(429, "Retry-After: 3\r\n", "TooManyRequests", 2);
+  const auto all = run(client.list_all(pod(), {.limit = 2}));
+  ASSERT_TRUE(all) << all.error().describe();
+  EXPECT_EQ(all->items.size(), 3u);
+  api.fail_next(403, "", "Forbidden");
+  EXPECT_EQ(run(client.list(pod(), {})).error().code(), ErrorCode::kPermissionDenied);
+}
+
+TEST_F(ClientTest, AListHasABound) {
+  for (const char* name : {"a", "b", "c"}) api.put("s", name);
+  const auto body = run(client.get_raw("/api/v1/namespaces/s/pods"));
+  ASSERT_TRUE(body);
+  Client exact(network, access(), {.answer_bytes_max = base::Bytes(body->size())});
+  EXPECT_EQ(run(exact.list(pod(), {.limit = 0}))->items.size(), 3u);
+  Client less(network, access(), {.answer_bytes_max = base::Bytes(body->size() - 1)});
+  EXPECT_EQ(run(less.list(pod(), {.limit = 0})).error().code(), ErrorCode::kProtocol);
+}
+
 // Forgets its continue tokens once it has answered the first page.
 rt::Task<base::Result<ListPage>> list_over_compaction(Client& client, FakeApi& api, Target target) {
   base::Result<ListPage> page = co_await client.list(target, {.limit = 2});

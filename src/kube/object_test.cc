@@ -166,19 +166,80 @@ TEST(Frames, AnErrorEventIsItsStatus) {
   EXPECT_EQ(gone.error().message(), "too old");
 }
 
-TEST(List, HasItsItemsAndWhereToGoOn) {
-  const auto page = parse_list(
+// As it comes in pieces of `step` bytes; objects are looked for at every opportunity.
+base::Result<ListPage> read_list(std::string_view text, size_t step) {
+  ListReader reader(step);
+  for (size_t i = 0; i < text.size(); i += step) reader.feed(text.substr(i, step));
+  return reader.finish();
+}
+
+base::Result<ListPage> read_list(std::string_view text) { return read_list(text, text.size() + 1); }
+
+TEST(List, HasItsItemsAndWhereToGoOnHoweverItWasSplit) {
+  const std::string_view first =
       R"({"kind":"PodList","metadata":{"resourceVersion":"8","continue":"x=","remainingItemCount":1},
-          "items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})");
-  ASSERT_TRUE(page) << page.error().describe();
-  EXPECT_EQ(page->resource_version, "8");
-  EXPECT_EQ(page->continue_token, "x=");
-  ASSERT_EQ(page->items.size(), 2u);
-  EXPECT_EQ(page->items[1]->json(), R"({"metadata":{"name":"b"}})");
-  EXPECT_TRUE(parse_list(R"({"items":null})"));
-  EXPECT_FALSE(parse_list(R"({"metadata":{}})"));
-  EXPECT_FALSE(parse_list(R"({"items":[{}]})"));
-  EXPECT_FALSE(parse_list(R"({"items":[1]})"));
+          "items": [ {"metadata":{"name":"a"}} , {"metadata":{"name":"b"},"s":"]}, "}, {"metadata":{"name":"c"}}]
+          })";
+  const std::string_view last =
+      R"({"other":[{"items":[1]}],"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"s":"]}, "},
+          {"metadata":{"name":"c"}}],"metadata":{"continue":"x=","resourceVersion":"8"}})";
+  for (const std::string_view text : {first, last}) {
+    for (size_t step = 1; step <= text.size(); ++step) {
+      const auto page = read_list(text, step);
+      ASSERT_TRUE(page) << step << ": " << page.error().describe();
+      EXPECT_EQ(page->resource_version, "8");
+      EXPECT_EQ(page->continue_token, "x=");
+      ASSERT_EQ(page->items.size(), 3u) << step;
+      EXPECT_EQ(page->items[0]->name(), "a");
+      EXPECT_EQ(page->items[1]->json(), R"({"metadata":{"name":"b"},"s":"]}, "})");
+      EXPECT_EQ(page->items[2]->name(), "c");
+    }
+  }
+}
+
+TEST(List, MayBeEmpty) {
+  for (const char* text : {R"({"items":null})", R"({"items":[]})", R"({"metadata":{},"items":[ ]})",
+                           R"({"items":[],"items":[]})"}) {
+    const auto page = read_list(text);
+    ASSERT_TRUE(page) << text;
+    EXPECT_TRUE(page->items.empty());
+  }
+}
+
+TEST(List, RefusesWhatIsNoneHoweverItWasSplit) {
+  const std::string item = R"({"metadata":{"name":"a"}})";
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string(R"({"metadata":{}})"),
+        std::string(R"({"items":[{}]})"), std::string(R"({"items":[1]})"),
+        std::string(R"({"items":[)"), std::string(R"({"items":{}})"), R"({"items":[)" + item,
+        R"({"items":[)" + item + "]", R"({"items":[)" + item + ",]}",
+        R"({"items":[,)" + item + "]}", R"({"items":[)" + item + item + "]}",
+        R"({"items":[)" + item + "]}x", R"({"items":[)" + item + R"(],"items":[)" + item + "]}",
+        R"({"items":[)" + item + R"(],"metadata":1})"}) {
+    for (size_t step = 1; step <= text.size() + 1; ++step) {
+      const auto page = read_list(text, step);
+      ASSERT_FALSE(page) << text << " in pieces of " << step;
+      EXPECT_EQ(page.error().code(), ErrorCode::kProtocol) << text;
+    }
+  }
+}
+
+TEST(List, SaysWhichItemIsBroken) {
+  const auto page = read_list(R"({"items":[{"metadata":{"name":"a"}},{"metadata":{}}]})", 4);
+  ASSERT_FALSE(page);
+  EXPECT_NE(page.error().message().find("after 1 items: "), std::string::npos)
+      << page.error().message();
+  EXPECT_NE(page.error().message().find("an item without a name"), std::string::npos);
+}
+
+TEST(List, ItsItemsMayBeAsDeepAsInAWholeText) {
+  const auto deep = [](size_t levels) {
+    return R"({"items":[{"metadata":{"name":"a"},"x":)" + std::string(levels, '[') +
+           std::string(levels, ']') + "}]}";
+  };
+  // List, items and item are three.
+  EXPECT_TRUE(read_list(deep(codec::kJsonDepthMax - 3)));
+  EXPECT_FALSE(read_list(deep(codec::kJsonDepthMax - 2)));
 }
 
 TEST(Status, SaysWhatToDo) {

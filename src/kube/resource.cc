@@ -61,7 +61,11 @@ base::Result<std::string> path_of(const Target& target) {
 }
 
 std::string key_of(std::string_view space, std::string_view name) {
-  return space.empty() ? std::string(name) : fmt::format("{}/{}", space, name);
+  std::string key;
+  key.reserve(space.size() + 1 + name.size());
+  if (!space.empty()) key.append(space) += '/';
+  key += name;
+  return key;
 }
 
 SplitKey split_key(std::string_view key) {

@@ -78,15 +78,21 @@ void Store::remove(Place place, ObjectPtr last, LastState state,
 }
 
 void Store::put(ObjectPtr object, std::vector<Notification>& changes) {
-  const std::string key = object->key();
-  Place place = objects_.find(key);
-  if (place != objects_.end() && place->second->uid() != object->uid()) {
+  std::string key = object->key();
+  put(std::move(key), std::move(object), changes);
+}
+
+void Store::put(std::string key, ObjectPtr object, std::vector<Notification>& changes) {
+  Place place = objects_.lower_bound(key);
+  bool known = place != objects_.end() && place->first == key;
+  if (known && place->second->uid() != object->uid()) {
+    const Place next = std::next(place);
     remove(place, place->second, LastState::kMissed, changes);
-    place = objects_.end();
+    place = next;
+    known = false;
   }
-  if (place == objects_.end()) {
-    place = objects_.emplace(key, object).first;
-    enter(place);
+  if (!known) {
+    enter(objects_.emplace_hint(place, std::move(key), object));
     changes.push_back({Change::kAdded, std::move(object)});
     return;
   }
@@ -106,8 +112,16 @@ void Store::erase(const ObjectPtr& last, std::vector<Notification>& changes) {
 }
 
 void Store::replace(std::vector<ObjectPtr> list, std::vector<Notification>& changes) {
-  std::set<std::string, std::less<>> listed;
-  for (const ObjectPtr& object : list) listed.insert(object->key());
+  std::vector<std::string> keys;
+  keys.reserve(list.size());
+  for (const ObjectPtr& object : list) keys.push_back(object->key());
+  if (!objects_.empty()) remove_others(keys, changes);
+  for (size_t i = 0; i < list.size(); ++i) put(std::move(keys[i]), std::move(list[i]), changes);
+}
+
+void Store::remove_others(const std::vector<std::string>& keys,
+                          std::vector<Notification>& changes) {
+  const std::set<std::string_view> listed(keys.begin(), keys.end());
   for (Place place = objects_.begin(); place != objects_.end();) {
     const Place next = std::next(place);
     if (!listed.contains(place->first)) {
@@ -115,7 +129,6 @@ void Store::replace(std::vector<ObjectPtr> list, std::vector<Notification>& chan
     }
     place = next;
   }
-  for (ObjectPtr& object : list) put(std::move(object), changes);
 }
 
 }  // namespace fairlead::kube

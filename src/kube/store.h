@@ -62,7 +62,9 @@ class Store {
   using Place = Objects::iterator;
   void enter(Place place);
   void leave(Place place);
+  void put(std::string key, ObjectPtr object, std::vector<Notification>& changes);
   void remove(Place place, ObjectPtr last, LastState state, std::vector<Notification>& changes);
+  void remove_others(const std::vector<std::string>& keys, std::vector<Notification>& changes);
 
   Objects objects_;
   std::map<std::string, Index, std::less<>> indexes_;

@@ -64,6 +64,17 @@ TEST(Store, AListSaysWhatWasDeletedUnseen) {
   EXPECT_EQ(store.objects().size(), 3u);
 }
 
+TEST(Store, TheLastOfAListThatHasAKeyTwiceStays) {
+  for (const char* uid : {"u", "other"}) {
+    Store store;
+    Changes changes;
+    store.replace({pod("b", 1), pod("a", 2), pod("b", 3, uid)}, changes);
+    EXPECT_EQ(store.objects().size(), 2u);
+    EXPECT_EQ(store.find("s/b")->resource_version(), "3");
+    EXPECT_EQ(store.objects().begin()->first, "s/a");
+  }
+}
+
 TEST(Store, FindsByIndex) {
   Store store;
   store.add_index("app", label_index("app"));

@@ -1,5 +1,6 @@
 // Watch frames and lists: whatever comes, no crash; what is an event has an object whose parts lie
-// in its text, and the frames are the same however the bytes were split.
+// in its text, and frames and lists are the same however the bytes were split.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -27,6 +28,19 @@ std::vector<std::string> frames_of(std::string_view text, size_t step) {
   return frames;
 }
 
+fairlead::base::Result<ListPage> list_of(std::string_view text, size_t step) {
+  ListReader reader(step);
+  for (size_t i = 0; i < text.size(); i += step) reader.feed(text.substr(i, step));
+  return reader.finish();
+}
+
+bool same(const ListPage& a, const ListPage& b) {
+  return a.resource_version == b.resource_version && a.continue_token == b.continue_token &&
+         std::ranges::equal(a.items, b.items, [](const ObjectPtr& x, const ObjectPtr& y) {
+           return x->json() == y->json() && x->key() == y->key();
+         });
+}
+
 void check(const Object& object) {
   object.owners();
   object.label("app");
@@ -48,7 +62,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto event = parse_frame(frame);
     if (event) check(*event->object);
   }
-  const auto page = parse_list(text);
+  const auto page = list_of(text, size + 1);
+  for (const size_t step : {size_t{1}, size_t{7}}) {
+    const auto split = list_of(text, step);
+    CHECK(split.ok() == page.ok() && (!page || same(*split, *page)), "a list is a list");
+  }
   if (page) {
     for (const ObjectPtr& object : page->items) check(*object);
   }
