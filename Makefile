@@ -46,7 +46,7 @@ tidy:                        ## source-tree checks, formatting, clang-tidy on ch
 	@tools/lint $(if $(ALL),--all)
 
 clean:                       ## remove the build folders
-	rm -rf build build-asan build-tsan build-lint tests/e2e/.venv tests/e2e/node_modules
+	rm -rf build build-asan build-tsan build-lint build-rust tests/e2e/.venv tests/e2e/node_modules
 
 configure:
 	@tools/install build

@@ -146,7 +146,7 @@ class Tidy(unittest.TestCase):
                      "src/plan/q.h": "// q\n#pragma once\n#include <atomic>\n"}, "atomics belong to")
 
     def test_third_party_header_in_the_wrong_place(self):
-        for header in ("openssl/ssl.h", "simdjson.h", "boost/describe.hpp"):
+        for header in ("openssl/ssl.h", "simdjson.h", "boost/describe.hpp", "fairlead_rust.h"):
             with self.subTest(header):
                 self.expect({"src/base/a.cc": f"#include <{header}>\n"}, "may be seen only in")
         self.expect({"src/base/a.cc": "#include <boost/asio.hpp>\n"}, "not a library this tree uses")

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -13,12 +15,27 @@
 #include "api/custom_resource.h"
 #include "api/testing.h"
 #include "api/time.h"
+#include "api/validate.h"
 #include "codec/yaml.h"
 
 namespace fairlead::api {
 namespace {
 
 using testing::UnorderedElementsAreArray;
+
+// An error that a case names is a field, or a field and the message of the rule that it breaks.
+std::vector<std::string> told(const Json* wanted, const std::vector<FieldError>& errors) {
+  std::vector<std::string> with_message;
+  std::vector<std::string> texts;
+  for (const Json& each : wanted == nullptr ? std::span<const Json>() : wanted->items()) {
+    if (each.is_object()) with_message.push_back(each.find("field")->as_string());
+  }
+  for (const FieldError& error : errors) {
+    const bool message = std::count(with_message.begin(), with_message.end(), error.field) > 0;
+    texts.push_back(message ? error.field + ": " + error.message : error.field);
+  }
+  return texts;
+}
 
 std::vector<std::string> fields(const std::vector<FieldError>& errors) {
   std::vector<std::string> names;
@@ -63,11 +80,20 @@ TEST_P(AdmissionTable, JudgesAsAnApiServerDoes) {
     const Json& spec = *each.find("spec");
     const Json stored = admit_fields(resource->schema, object_of(*resource, spec));
     std::vector<std::string> wanted;
-    if (const Json* errors = each.find("errors")) {
-      for (const Json& field : errors->items()) wanted.push_back(field.as_string());
+    const Json* refused = each.find("errors");
+    for (const Json& e : refused == nullptr ? std::span<const Json>() : refused->items()) {
+      wanted.push_back(e.is_object()
+                           ? e.find("field")->as_string() + ": " + e.find("message")->as_string()
+                           : e.as_string());
     }
-    const auto errors = check(resource->schema, stored);
-    EXPECT_THAT(fields(errors), UnorderedElementsAreArray(wanted)) << describe(errors);
+    const Json* before = each.find("old");
+    Json old;
+    if (before != nullptr) {
+      old = admit_fields(resource->schema, object_of(*resource, *before));
+      EXPECT_THAT(fields(validate(*resource, old, nullptr)), testing::IsEmpty());
+    }
+    const auto errors = validate(*resource, stored, before == nullptr ? nullptr : &old);
+    EXPECT_THAT(told(refused, errors), UnorderedElementsAreArray(wanted)) << describe(errors);
     if (!errors.empty()) continue;
     const Json* expected = each.find("stored");
     EXPECT_EQ(text_of(*stored.find("spec")), text_of(expected == nullptr ? spec : *expected));

@@ -4,7 +4,7 @@
 //   for (const CustomResource& resource : custom_resources()) crd_yaml(resource);
 //   const CustomResource* resource = find_custom_resource("workload.serving.volcano.sh/v1alpha1",
 //                                                         "ModelServing");
-//   auto errors = check(resource->schema, admit_fields(resource->schema, object));
+//   auto errors = validate(*resource, admit_fields(resource->schema, object), nullptr);
 #pragma once
 
 #include <optional>
@@ -41,8 +41,8 @@ struct CustomResource {
   // Reads an object as its struct and writes that: what our programs make of it.
   base::Result<std::string> (*rewrite)(const Json& object,
                                        std::vector<std::string>* warnings) = nullptr;
-  // What the schema cannot say (rules.h), of an object that keeps its limits: defaults, and all
-  // errors, at most kFieldErrorsMax.
+  // What the schema cannot say (rules.h), of an object that keeps its limits and rules
+  // (validate.h): defaults, and all errors, at most kFieldErrorsMax.
   Json (*fill_in)(const Json& stored) = nullptr;
   std::vector<FieldError> (*check_rules)(const Json& stored, Operation operation) = nullptr;
 };

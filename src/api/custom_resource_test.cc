@@ -16,6 +16,7 @@
 #include "api/admission.h"
 #include "api/llm_inference_cluster.h"
 #include "api/testing/documents.h"
+#include "api/validate.h"
 #include "codec/yaml.h"
 
 namespace fairlead::api {
@@ -206,7 +207,7 @@ size_t expect_usable(const std::string& name, const std::string& text) {
     if (resource == nullptr) continue;
     ++ours;
     const Json stored = admit_fields(resource->schema, object);
-    EXPECT_EQ(describe(check(resource->schema, stored)), "");
+    EXPECT_EQ(describe(validate(*resource, stored, nullptr)), "");
     EXPECT_EQ(describe(resource->check_rules(resource->fill_in(stored), Operation::kCreate)), "");
     std::vector<std::string> warnings;
     const auto written = resource->rewrite(object, &warnings);

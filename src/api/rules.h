@@ -1,12 +1,13 @@
-// What the schemas of our kinds cannot say: rules between fields, names that are made of several,
-// and defaults that hold where a whole part is absent. An admission webhook asks them.
+// What the definitions of our kinds cannot say, neither as limits nor in CEL: names that are made
+// of several fields, text that must compile or parse, what is in pod specs, and defaults that hold
+// where a whole part is absent. An admission webhook asks them.
 //
 //   const CustomResource* resource = find_custom_resource(api_version, kind);
 //   Json stored = resource->fill_in(admit_fields(resource->schema, object));
 //   for (const FieldError& e : resource->check_rules(stored, Operation::kCreate)) ...
 //
-// They are asked of an object that keeps its schema's limits (admission.h) and repeat none of them.
-// Pure functions; any thread.
+// They are asked of an object that keeps the limits and CEL rules of its definition (validate.h),
+// and repeat none of them. Pure functions; any thread.
 #pragma once
 
 #include <vector>

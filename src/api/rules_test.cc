@@ -10,6 +10,7 @@
 
 #include "api/custom_resource.h"
 #include "api/testing.h"
+#include "api/validate.h"
 #include "codec/yaml.h"
 
 namespace fairlead::api {
@@ -23,7 +24,8 @@ std::string rewritten(const Json& behavior) {
 
 class RulesTable : public testing::TestWithParam<std::string> {};
 
-// Each row keeps the limits of its schema, so that what is refused is refused by a rule.
+// Each row keeps the limits and the CEL rules of its definition, so that what is refused is refused
+// by a rule of rules.h.
 TEST_P(RulesTable, JudgesWhatSchemasCannot) {
   const CustomResource* resource = nullptr;
   for (const CustomResource& each : custom_resources()) {
@@ -44,9 +46,9 @@ TEST_P(RulesTable, JudgesWhatSchemasCannot) {
          {"metadata", Json::object({{"name", named == nullptr ? Json::string("a") : *named}})},
          {"spec", *row.find("spec")}});
     Json stored = admit_fields(resource->schema, object);
-    EXPECT_THAT(check(resource->schema, stored), testing::IsEmpty());
+    EXPECT_THAT(validate(*resource, stored, nullptr), testing::IsEmpty());
     stored = resource->fill_in(stored);
-    EXPECT_THAT(check(resource->schema, stored), testing::IsEmpty());
+    EXPECT_THAT(validate(*resource, stored, nullptr), testing::IsEmpty());
     EXPECT_EQ(resource->fill_in(stored), stored);
     if (const Json* behavior = row.find("behavior")) {
       EXPECT_EQ(rewritten(*stored.find("spec")->find("behavior")), rewritten(*behavior));

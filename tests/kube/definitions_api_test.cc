@@ -14,6 +14,7 @@
 #include "api/llm_inference_cluster.h"
 #include "api/testing.h"
 #include "api/testing/documents.h"
+#include "api/validate.h"
 #include "codec/yaml.h"
 #include "control_plane.h"
 
@@ -142,15 +143,45 @@ struct RealApiDefinitions : RealApi {
     return "";
   }
 
-  // Creates it there and judges it here.
-  void expect_same_verdict(const api::CustomResource& ours, const Json& object) {
+  static Json object_of(const api::CustomResource& ours, const std::string& name, const Json& spec,
+                        const std::string& version = "") {
+    return Json::object({{"apiVersion", Json::string(ours.kind.api_version())},
+                         {"kind", Json::string(std::string(ours.kind.kind))},
+                         {"metadata", Json::object({{"name", Json::string(name)},
+                                                    {"resourceVersion", Json::string(version)}})},
+                         {"spec", spec}});
+  }
+
+  // Creates it there, or what it was before it and then updates it, and judges it here.
+  void expect_same_verdict(const api::CustomResource& ours, const std::string& name,
+                           const Json& row) {
+    const Target kind{resource_of(ours.kind), space};
+    const Json old = at(row, {"old"});
+    std::string version;
+    if (!old.is_null()) {
+      const auto made = run(client.create(kind, to_string(object_of(ours, name, old)), {}));
+      ASSERT_TRUE(made) << made.error().describe();
+      version = (*made)->resource_version();
+    }
+    const Json object = object_of(ours, name, at(row, {"spec"}), version);
+    const Json before = api::admit_fields(ours.schema, object_of(ours, name, old));
     const Json stored = api::admit_fields(ours.schema, object);
     std::set<std::string> refused;
-    for (const api::FieldError& e : api::check(ours.schema, stored)) refused.insert(e.field);
-    const auto made = run(client.create({resource_of(ours.kind), space}, to_string(object), {}));
+    for (const api::FieldError& e :
+         api::validate(ours, stored, old.is_null() ? nullptr : &before)) {
+      refused.insert(e.field);
+    }
+    const auto made = run(old.is_null() ? client.create(kind, to_string(object), {})
+                                        : client.update({resource_of(ours.kind), space, name},
+                                                        to_string(object), {}));
     if (!made) {
+      const std::string& said = made.error().message();
       EXPECT_EQ(made.error().code(), base::ErrorCode::kInvalidArgument);
-      EXPECT_EQ(refused_fields(made.error().message()), refused) << made.error().message();
+      EXPECT_EQ(refused_fields(said), refused) << said;
+      const Json wanted = at(row, {"errors"});
+      for (const Json& error : wanted.items()) {
+        EXPECT_THAT(said, testing::HasSubstr(at(error, {"message"}).as_string()));
+      }
       return;
     }
     EXPECT_THAT(refused, testing::IsEmpty()) << "the server takes it";
@@ -181,7 +212,9 @@ struct RealApiDefinitions : RealApi {
                                        at(object, {"metadata", "name"}).as_string()}));
       EXPECT_TRUE(got) << got.error().describe();
       if (!got) continue;
-      EXPECT_EQ(spec_of(*(*got)->tree()), spec_of(api::admit_fields(resource->schema, object)));
+      const Json stored = api::admit_fields(resource->schema, object);
+      EXPECT_EQ(spec_of(*(*got)->tree()), spec_of(stored));
+      EXPECT_EQ(api::describe(api::validate(*resource, stored, nullptr)), "");
     }
     return ours;
   }
@@ -225,12 +258,7 @@ TEST_F(RealApiDefinitions, TheServerAndOurValidationAgreeOnTheTables) {
     for (size_t i = 0; i < table.items().size(); ++i) {
       const Json& row = table.items()[i];
       SCOPED_TRACE(fmt::format("{}: {}", file, at(row, {"name"}).as_string()));
-      expect_same_verdict(
-          ours, Json::object(
-                    {{"apiVersion", Json::string(ours.kind.api_version())},
-                     {"kind", Json::string(std::string(ours.kind.kind))},
-                     {"metadata", Json::object({{"name", Json::string(fmt::format("row-{}", i))}})},
-                     {"spec", at(row, {"spec"})}}));
+      expect_same_verdict(ours, fmt::format("row-{}", i), row);
     }
   }
 }
