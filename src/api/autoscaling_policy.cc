@@ -1,6 +1,7 @@
 #include "api/autoscaling_policy.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -40,6 +41,11 @@ namespace {
 constexpr double kReplicasMax = 1'000'000;
 constexpr double kPercentMax = 1000;
 
+// Of a reference to what is scaled.
+std::vector<WebhookRule> of_target() {
+  return {{".kind", rule_texts::kServing}, {".name", rule_texts::kGiven}};
+}
+
 }  // namespace
 
 const ObjectReference* HomogeneousTarget::scaled_object() const {
@@ -58,10 +64,15 @@ const std::vector<MetricTarget>& AutoscalingPolicySpec::homogeneous_metrics() co
 
 const TypeInfo& type_of(const MetricTarget*) {
   using T = MetricTarget;
-  static const TypeInfo kType = describe<T>(
-      {.doc = "How much of a metric one replica should carry."},
-      {field<&T::name>({.doc = "The metric.", .required = true, .min_length = 1}),
-       field<&T::targetValue>({.doc = "Its value for each replica.", .required = true})});
+  static const TypeInfo kType =
+      describe<T>({.doc = "How much of a metric one replica should carry."},
+                  {field<&T::name>({.doc = "The metric.",
+                                    .required = true,
+                                    .min_length = 1,
+                                    .webhook = {{"", rule_texts::kMetricTwice}}}),
+                   field<&T::targetValue>({.doc = "Its value for each replica.",
+                                           .required = true,
+                                           .webhook = {{"", rule_texts::kMetricValue}}})});
   return kType;
 }
 
@@ -121,30 +132,35 @@ const TypeInfo& type_of(const StablePolicy*) {
                            .default_json = "100",
                            .min = 0,
                            .max = kPercentMax}),
-       field<&T::period>({.doc = "The period.", .default_json = R"("15s")"}),
+       field<&T::period>({.doc = "The period.",
+                          .default_json = R"("15s")",
+                          .webhook = {{"", rule_texts::kWindow}}}),
        field<&T::selectPolicy>({.doc = "Or: the larger change is allowed; And: the smaller.",
                                 .default_json = R"("Or")"}),
        field<&T::stabilizationWindow>(
-           {.doc = "How long a recommendation must last before it is followed."})});
+           {.doc = "How long a recommendation must last before it is followed.",
+            .webhook = {{"", rule_texts::kWindow}}})});
   return kType;
 }
 
 const TypeInfo& type_of(const PanicPolicy*) {
   using T = PanicPolicy;
-  static const TypeInfo kType =
-      describe<T>({.doc = "How a sudden load is met."},
-                  {field<&T::percent>({.doc = "Such a share may come within a period.",
-                                       .default_json = "1000",
-                                       .min = 0,
-                                       .max = kPercentMax}),
-                   field<&T::period>({.doc = "The period.", .required = true}),
-                   field<&T::panicThresholdPercent>(
-                       {.doc = "A recommendation of this share of the replicas begins it.",
-                        .default_json = "200",
-                        .min = 110,
-                        .max = kPercentMax}),
-                   field<&T::panicModeHold>(
-                       {.doc = "How long it lasts after its cause.", .default_json = R"("60s")"})});
+  static const TypeInfo kType = describe<T>(
+      {.doc = "How a sudden load is met."},
+      {field<&T::percent>({.doc = "Such a share may come within a period.",
+                           .default_json = "1000",
+                           .min = 0,
+                           .max = kPercentMax}),
+       field<&T::period>(
+           {.doc = "The period.", .required = true, .webhook = {{"", rule_texts::kWindow}}}),
+       field<&T::panicThresholdPercent>(
+           {.doc = "A recommendation of this share of the replicas begins it.",
+            .default_json = "200",
+            .min = 110,
+            .max = kPercentMax}),
+       field<&T::panicModeHold>({.doc = "How long it lasts after its cause.",
+                                 .default_json = R"("60s")",
+                                 .webhook = {{"", rule_texts::kWindow}}})});
   return kType;
 }
 
@@ -168,10 +184,10 @@ const TypeInfo& type_of(const AutoscalingBehavior*) {
 
 const TypeInfo& type_of(const AutoscalingTarget*) {
   using T = AutoscalingTarget;
-  static const TypeInfo kType =
-      describe<T>({.doc = "What is scaled, and by what."},
-                  {field<&T::targetRef>({.doc = "A ModelServing.", .required = true}),
-                   field<&T::metricSources>({.doc = "Where each metric comes from, by name."})});
+  static const TypeInfo kType = describe<T>(
+      {.doc = "What is scaled, and by what."},
+      {field<&T::targetRef>({.doc = "A ModelServing.", .required = true, .webhook = of_target()}),
+       field<&T::metricSources>({.doc = "Where each metric comes from, by name."})});
   return kType;
 }
 
@@ -179,12 +195,20 @@ const TypeInfo& type_of(const HomogeneousTarget*) {
   using T = HomogeneousTarget;
   static const TypeInfo kType = describe<T>(
       {.doc = "The groups of one ModelServing."},
-      {field<&T::target>({.doc = "What is scaled, and by what."}),
-       field<&T::targetRef>({.doc = "What is scaled, where there is no target."}),
+      {field<&T::target>(
+           {.doc = "What is scaled, and by what.", .webhook = {{"", rule_texts::kTargetOrRef}}}),
+       field<&T::targetRef>({.doc = "What is scaled, where there is no target.",
+                             .webhook = {{"", rule_texts::kNotBesideTarget},
+                                         {".kind", rule_texts::kServing},
+                                         {".name", rule_texts::kGiven}}}),
        field<&T::metrics>({.doc = "Metrics instead of the policy's."}),
-       field<&T::metricSources>({.doc = "Where each metric comes from, where there is no target."}),
-       field<&T::minReplicas>(
-           {.doc = "Never fewer.", .required = true, .min = 0, .max = kReplicasMax}),
+       field<&T::metricSources>({.doc = "Where each metric comes from, where there is no target.",
+                                 .webhook = {{"", rule_texts::kNotBesideTarget}}}),
+       field<&T::minReplicas>({.doc = "Never fewer.",
+                               .required = true,
+                               .min = 0,
+                               .max = kReplicasMax,
+                               .webhook = {{"", rule_texts::kReplicasInOrder}}}),
        field<&T::maxReplicas>(
            {.doc = "Never more.", .required = true, .min = 1, .max = kReplicasMax})});
   return kType;
@@ -194,10 +218,15 @@ const TypeInfo& type_of(const HeterogeneousParam*) {
   using T = HeterogeneousParam;
   static const TypeInfo kType = describe<T>(
       {.doc = "One of several ModelServings."},
-      {field<&T::target>({.doc = "What is scaled, and by what."}),
+      {field<&T::target>(
+           {.doc = "What is scaled, and by what.",
+            .webhook = {{"", rule_texts::kGiven}, {".targetRef.name", rule_texts::kTargetOnce}}}),
        field<&T::cost>({.doc = "What one replica costs, relative to the others.", .min = 0}),
-       field<&T::minReplicas>(
-           {.doc = "Never fewer.", .required = true, .min = 0, .max = kReplicasMax}),
+       field<&T::minReplicas>({.doc = "Never fewer.",
+                               .required = true,
+                               .min = 0,
+                               .max = kReplicasMax,
+                               .webhook = {{"", rule_texts::kReplicasInOrder}}}),
        field<&T::maxReplicas>(
            {.doc = "Never more.", .required = true, .min = 1, .max = kReplicasMax})});
   return kType;
@@ -217,14 +246,21 @@ const TypeInfo& type_of(const HeterogeneousTarget*) {
 
 const TypeInfo& type_of(const RoleTarget*) {
   using T = RoleTarget;
-  static const TypeInfo kType =
-      describe<T>({.doc = "The replicas of one role."},
-                  {field<&T::minReplicas>(
-                       {.doc = "Never fewer.", .required = true, .min = 0, .max = kReplicasMax}),
-                   field<&T::maxReplicas>(
-                       {.doc = "Never more.", .required = true, .min = 1, .max = kReplicasMax}),
-                   field<&T::metrics>({.doc = "Metrics instead of the policy's.", .min_items = 1}),
-                   field<&T::metricSources>({.doc = "Where each metric comes from, by name."})});
+  static const TypeInfo kType = describe<T>(
+      {.doc = "The replicas of one role."},
+      {field<&T::minReplicas>({.doc = "Never fewer.",
+                               .required = true,
+                               .min = 0,
+                               .max = kReplicasMax,
+                               .webhook = {{"", rule_texts::kReplicasInOrder}}}),
+       field<&T::maxReplicas>(
+           {.doc = "Never more.", .required = true, .min = 1, .max = kReplicasMax}),
+       field<&T::metrics>({.doc = "Metrics instead of the policy's.",
+                           .min_items = 1,
+                           .webhook = {{"", rule_texts::kRoleMetrics}}}),
+       field<&T::metricSources>(
+           {.doc = "Where each metric comes from, by name.",
+            .webhook = {{"", rule_texts::kRoleSources}, {".*", rule_texts::kSourceOfMetric}}})});
   return kType;
 }
 
@@ -234,10 +270,20 @@ const TypeInfo& type_of(const RatioConstraint*) {
       {.doc = "Keeps the replicas of two roles in proportion.",
        .rules = {{.rule = "self.numeratorRole != self.denominatorRole",
                   .message = "numeratorRole and denominatorRole must differ"}}},
-      {field<&T::numeratorRole>({.doc = "Its replicas over those of", .required = true}),
-       field<&T::denominatorRole>({.doc = "this role.", .required = true}),
-       field<&T::minRatio>({.doc = "Never less.", .required = true}),
-       field<&T::maxRatio>({.doc = "Never more.", .required = true})});
+      {field<&T::numeratorRole>({.doc = "Its replicas over those of",
+                                 .required = true,
+                                 .webhook = {{"", rule_texts::kNamesRole}}}),
+       field<&T::denominatorRole>(
+           {.doc = "this role.", .required = true, .webhook = {{"", rule_texts::kNamesRole}}}),
+       field<&T::minRatio>({.doc = "Never less.",
+                            .required = true,
+                            .webhook = {{"", rule_texts::kNotNegative},
+                                        {"", rule_texts::kRatioInOrder},
+                                        {"", rule_texts::kRatioCanBeKept}}}),
+       field<&T::maxRatio>(
+           {.doc = "Never more.",
+            .required = true,
+            .webhook = {{"", rule_texts::kPositive}, {"", rule_texts::kRatioCanBeKept}}})});
   return kType;
 }
 
@@ -248,24 +294,27 @@ const TypeInfo& type_of(const DisaggregatedTarget*) {
        .rules = {{.rule = "!has(self.ratioConstraint) || size(self.roles) >= 2",
                   .message = "roles must contain at least two entries when ratioConstraint is "
                              "configured"}}},
-      {field<&T::targetRef>({.doc = "A ModelServing.", .required = true}),
+      {field<&T::targetRef>({.doc = "A ModelServing.", .required = true, .webhook = of_target()}),
        field<&T::roles>({.doc = "The roles, by name.",
                          .required = true,
                          .min_properties = 1,
                          .max_properties = 2}),
-       field<&T::ratioConstraint>({.doc = "Keeps the roles in proportion."})});
+       field<&T::ratioConstraint>({.doc = "Keeps the roles in proportion.",
+                                   .webhook = {{"", rule_texts::kRatioOfZero}}})});
   return kType;
 }
 
 const TypeInfo& type_of(const AutoscalingPolicySpec*) {
   using T = AutoscalingPolicySpec;
   static const TypeInfo kType = describe<T>(
-      {.doc = "What is scaled, by what, and how fast. One of the three targets is needed."},
+      {.doc = "What is scaled, by what, and how fast. One of the three targets is needed.",
+       .webhook = {{"", rule_texts::kOneTarget}}},
       {field<&T::tolerancePercent>({.doc = "A deviation of so much changes nothing.",
                                     .default_json = "10",
                                     .min = 0,
                                     .max = 100}),
-       field<&T::metrics>({.doc = "How much of which metric one replica should carry."}),
+       field<&T::metrics>({.doc = "How much of which metric one replica should carry.",
+                           .webhook = {{"", rule_texts::kMetric}}}),
        field<&T::behavior>({.doc = "How fast replicas may come and go."}),
        field<&T::homogeneousTarget>({.doc = "The groups of one ModelServing."}),
        field<&T::heterogeneousTarget>({.doc = "Several ModelServings together."}),

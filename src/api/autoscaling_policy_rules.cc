@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/rule_texts.h"
 #include "api/rules.h"
 #include "base/check.h"
 #include "codec/json.h"
@@ -36,11 +37,7 @@ class PolicyRules {
     const int targets = int{spec_.homogeneousTarget.has_value()} +
                         int{spec_.heterogeneousTarget.has_value()} +
                         int{spec_.disaggregatedTarget.has_value()};
-    if (targets != 1) {
-      fail("spec",
-           "must have exactly one of homogeneousTarget, heterogeneousTarget and "
-           "disaggregatedTarget");
-    }
+    if (targets != 1) fail("spec", rule_texts::kOneTarget);
     metrics(spec_.metrics, "spec.metrics");
     if (spec_.behavior) behavior(*spec_.behavior);
     if (spec_.homogeneousTarget) homogeneous(*spec_.homogeneousTarget);
@@ -50,8 +47,8 @@ class PolicyRules {
   }
 
  private:
-  void fail(std::string field, std::string message) {
-    errors_.push_back({std::move(field), std::move(message)});
+  void fail(std::string field, std::string_view message) {
+    errors_.push_back({std::move(field), std::string(message)});
   }
 
   void metrics(const std::vector<MetricTarget>& list, const std::string& at) {
@@ -59,19 +56,17 @@ class PolicyRules {
     for (size_t i = 0; i < list.size(); ++i) {
       if (!names.insert(list[i].name).second) {
         fail(fmt::format("{}[{}].name", at, i),
-             fmt::format("duplicate metric name '{}'", list[i].name));
+             fmt::format("{} '{}'", rule_texts::kMetricTwice, list[i].name));
       }
       if (list[i].targetValue <= Quantity()) {
-        fail(fmt::format("{}[{}].targetValue", at, i),
-             "metric target value must be greater than 0");
+        fail(fmt::format("{}[{}].targetValue", at, i), rule_texts::kMetricValue);
       }
     }
   }
 
   void window(const std::optional<Duration>& value, const std::string& at) {
     if (!value || (value->value >= seconds(0) && value->value <= kWindowMax)) return;
-    fail(at,
-         fmt::format("is {}: must be from 0s to {}", value->text(), Duration{kWindowMax}.text()));
+    fail(at, fmt::format("is {}: {}", value->text(), rule_texts::kWindow));
   }
 
   void stable(const std::optional<StablePolicy>& policy, const std::string& at) {
@@ -92,19 +87,20 @@ class PolicyRules {
 
   void reference(const ObjectReference& target, const std::string& at) {
     if (!target.kind.empty() && target.kind != ModelServing::kKind.kind) {
-      fail(at + ".kind", fmt::format("is '{}': must be {}", target.kind, ModelServing::kKind.kind));
+      fail(at + ".kind", fmt::format("is '{}': {}", target.kind, rule_texts::kServing));
     }
-    if (target.name.empty()) fail(at + ".name", "must be given");
+    if (target.name.empty()) fail(at + ".name", rule_texts::kGiven);
   }
 
   void limits(int32_t least, int32_t most, const std::string& at) {
     if (least > most) {
-      fail(at + ".minReplicas", fmt::format("is {}: must be at most maxReplicas, {}", least, most));
+      fail(at + ".minReplicas",
+           fmt::format("is {}: {}, {}", least, rule_texts::kReplicasInOrder, most));
     }
   }
 
   void need_metrics(const std::vector<MetricTarget>& list) {
-    if (list.empty()) fail("spec.metrics", "must have at least one metric");
+    if (list.empty()) fail("spec.metrics", rule_texts::kMetric);
   }
 
   void homogeneous(const HomogeneousTarget& target) {
@@ -114,14 +110,14 @@ class PolicyRules {
     limits(target.minReplicas, target.maxReplicas, at);
     if (target.target) {
       reference(target.target->targetRef, at + ".target.targetRef");
-      if (target.targetRef) fail(at + ".targetRef", "must not be given beside target");
+      if (target.targetRef) fail(at + ".targetRef", rule_texts::kNotBesideTarget);
       if (!target.metricSources.empty()) {
-        fail(at + ".metricSources", "must not be given beside target, which has its own");
+        fail(at + ".metricSources", rule_texts::kNotBesideTarget);
       }
     } else if (target.targetRef) {
       reference(*target.targetRef, at + ".targetRef");
     } else {
-      fail(at + ".target", "must be given");
+      fail(at + ".target", rule_texts::kTargetOrRef);
     }
   }
 
@@ -133,13 +129,14 @@ class PolicyRules {
       const std::string at = fmt::format("spec.heterogeneousTarget.params[{}]", i);
       limits(param.minReplicas, param.maxReplicas, at);
       if (!param.target) {
-        fail(at + ".target", "must be given");
+        fail(at + ".target", rule_texts::kGiven);
         continue;
       }
       const ObjectReference& scaled = param.target->targetRef;
       reference(scaled, at + ".target.targetRef");
       if (!scaled.name.empty() && !targets.emplace(scaled.namespace_, scaled.name).second) {
-        fail(at + ".target.targetRef.name", fmt::format("'{}' is there twice", scaled.name));
+        fail(at + ".target.targetRef.name",
+             fmt::format("is '{}': {}", scaled.name, rule_texts::kTargetOnce));
       }
     }
   }
@@ -158,13 +155,13 @@ class PolicyRules {
     limits(role.minReplicas, role.maxReplicas, at);
     if (role.minReplicas == role.maxReplicas) return;  // never scaled
     const auto& measured = role.metrics.empty() ? spec_.metrics : role.metrics;
-    if (measured.empty()) fail(at + ".metrics", "must be given here or in the policy");
-    if (role.metricSources.empty()) fail(at + ".metricSources", "must have at least one source");
+    if (measured.empty()) fail(at + ".metrics", rule_texts::kRoleMetrics);
+    if (role.metricSources.empty()) fail(at + ".metricSources", rule_texts::kRoleSources);
     for (const auto& [name, source] : role.metricSources) {
       const bool known =
           std::any_of(measured.begin(), measured.end(),
                       [&, &wanted = name](const auto& m) { return m.name == wanted; });
-      if (!known) fail(fmt::format("{}.metricSources.{}", at, name), "is of no metric of the role");
+      if (!known) fail(fmt::format("{}.metricSources.{}", at, name), rule_texts::kSourceOfMetric);
     }
   }
 
@@ -172,23 +169,23 @@ class PolicyRules {
              const std::string& at) {
     const auto upper = target.roles.find(ratio.numeratorRole);
     const auto lower = target.roles.find(ratio.denominatorRole);
-    if (upper == target.roles.end()) fail(at + ".numeratorRole", "names none of the roles");
-    if (lower == target.roles.end()) fail(at + ".denominatorRole", "names none of the roles");
-    if (ratio.minRatio < Quantity()) fail(at + ".minRatio", "must not be negative");
-    if (ratio.maxRatio <= Quantity()) fail(at + ".maxRatio", "must be greater than 0");
-    if (ratio.minRatio > ratio.maxRatio) fail(at + ".minRatio", "must be at most maxRatio");
+    if (upper == target.roles.end()) fail(at + ".numeratorRole", rule_texts::kNamesRole);
+    if (lower == target.roles.end()) fail(at + ".denominatorRole", rule_texts::kNamesRole);
+    if (ratio.minRatio < Quantity()) fail(at + ".minRatio", rule_texts::kNotNegative);
+    if (ratio.maxRatio <= Quantity()) fail(at + ".maxRatio", rule_texts::kPositive);
+    if (ratio.minRatio > ratio.maxRatio) fail(at + ".minRatio", rule_texts::kRatioInOrder);
     if (upper == target.roles.end() || lower == target.roles.end()) return;
     const RoleTarget& over = upper->second;
     const RoleTarget& under = lower->second;
     if ((over.minReplicas == 0) != (under.minReplicas == 0)) {
-      fail(at, "must be of roles that both may have 0 replicas, or neither");
+      fail(at, rule_texts::kRatioOfZero);
     }
     if (over.minReplicas > ratio.maxRatio.as_double() * under.maxReplicas) {
-      fail(at + ".maxRatio", "cannot be kept, so narrow are the roles' limits");
+      fail(at + ".maxRatio", rule_texts::kRatioCanBeKept);
     }
     if (under.minReplicas > 0 &&
         over.maxReplicas < ratio.minRatio.as_double() * under.minReplicas) {
-      fail(at + ".minRatio", "cannot be kept, so narrow are the roles' limits");
+      fail(at + ".minRatio", rule_texts::kRatioCanBeKept);
     }
   }
 

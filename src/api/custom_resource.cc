@@ -32,8 +32,10 @@ Schema root_schema(const TypeInfo& type) {
   Schema schema = type.schema;
   Schema* metadata = schema.property("metadata");
   CHECK(metadata != nullptr, "every kind has metadata");
+  const std::vector<WebhookRule> of_metadata = metadata->webhook_rules;
   *metadata = Schema();
   metadata->type = "object";
+  metadata->webhook_rules = of_metadata;
   schema.properties.push_back({"apiVersion", text_schema("Group and version of this object.")});
   schema.properties.push_back({"kind", text_schema("Kind of this object.")});
   std::sort(schema.properties.begin(), schema.properties.end(),

@@ -57,7 +57,7 @@ std::string crd_yaml(const CustomResource& resource);
 // "workload.serving.volcano.sh_modelservings.yaml"
 std::string crd_file_name(const CustomResource& resource);
 
-// docs/api.md: every field with type, default, limits and meaning.
+// docs/api.md: every field with type, default, limits and meaning, and all rules.
 std::string reference_page();
 
 }  // namespace fairlead::api

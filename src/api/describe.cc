@@ -62,6 +62,7 @@ Schema field_schema(const TypeInfo& type, const FieldSpec& spec) {
     }
   }
   schema.rules.insert(schema.rules.end(), spec.rules.begin(), spec.rules.end());
+  schema.webhook_rules.insert(schema.webhook_rules.end(), spec.webhook.begin(), spec.webhook.end());
   return schema;
 }
 
@@ -175,6 +176,7 @@ TypeInfo structure(const StructSpec& spec, std::vector<FieldLine> lines,
   info.schema.description = spec.doc;
   info.schema.map_type = spec.map_type;
   info.schema.rules = spec.rules;
+  info.schema.webhook_rules = spec.webhook;
   CHECK(lines.size() == members.size(), "every described member has exactly one line");
   for (const Named& named : members) {
     const auto line = std::find_if(lines.begin(), lines.end(),

@@ -58,12 +58,14 @@ struct FieldSpec {
   std::string_view core = {};  // Json and lists of it: the Kubernetes type it, or each item, is
   std::string_view nested_defaults = {};  // an object: defaults of the value's own fields
   std::vector<Rule> rules = {};
+  std::vector<WebhookRule> webhook = {};
 };
 
 struct StructSpec {
   std::string_view doc = {};
   std::string_view map_type = {};
   std::vector<Rule> rules = {};
+  std::vector<WebhookRule> webhook = {};
 };
 
 namespace describe_detail {

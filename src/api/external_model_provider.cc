@@ -1,6 +1,7 @@
 #include "api/external_model_provider.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -25,11 +26,13 @@ const TypeInfo& type_of(const AuthScheme*) {
 
 const TypeInfo& type_of(const SecretKeySelector*) {
   using T = SecretKeySelector;
-  static const TypeInfo kType =
-      describe<T>({.doc = "One entry of a Secret in the same namespace.", .map_type = "atomic"},
-                  {field<&T::name>({.doc = "The Secret.", .default_json = R"("")"}),
-                   field<&T::key>({.doc = "Its entry.", .required = true}),
-                   field<&T::optional>({.doc = "Whether it may be missing."})});
+  static const TypeInfo kType = describe<T>(
+      {.doc = "One entry of a Secret in the same namespace.", .map_type = "atomic"},
+      {field<&T::name>(
+           {.doc = "The Secret.", .default_json = R"("")", .webhook = {{"", rule_texts::kGiven}}}),
+       field<&T::key>(
+           {.doc = "Its entry.", .required = true, .webhook = {{"", rule_texts::kGiven}}}),
+       field<&T::optional>({.doc = "Whether it may be missing."})});
   return kType;
 }
 
@@ -55,11 +58,15 @@ const TypeInfo& type_of(const ExternalModelProviderSpec*) {
        field<&T::baseURL>({.doc = "The root of its API; https only.",
                            .required = true,
                            .min_length = 1,
-                           .pattern = "^https://.+"}),
+                           .pattern = "^https://.+",
+                           .webhook = {{"", rule_texts::kBaseUrl}}}),
        field<&T::insecureSkipVerify>(
            {.doc = "Whether its certificate goes unchecked.", .default_json = "false"}),
        field<&T::auth>({.doc = "The credential that requests carry."}),
-       field<&T::headers>({.doc = "Header fields added to every request; nothing secret."})});
+       field<&T::headers>({.doc = "Header fields added to every request; nothing secret.",
+                           .webhook = {{".*", rule_texts::kHeaderName},
+                                       {".*", rule_texts::kHeaderReserved},
+                                       {".*", rule_texts::kHeaderLine}}})});
   return kType;
 }
 

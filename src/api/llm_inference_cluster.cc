@@ -1,6 +1,7 @@
 #include "api/llm_inference_cluster.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -230,7 +231,8 @@ const TypeInfo& type_of(const LLMInferenceCluster*) {
   using T = LLMInferenceCluster;
   static const TypeInfo kType = describe_kind<T>(
       {.doc = "Prefill, decode and a router that keeps conversations where their cache is."},
-      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
+      {field<&T::metadata>({.webhook = {{".name", rule_texts::kServiceNames}}}),
+       field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

@@ -1,6 +1,7 @@
 #include "api/model_booster.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -36,8 +37,11 @@ const TypeInfo& type_of(const ModelWorker*) {
   using T = ModelWorker;
   static const TypeInfo kType = describe<T>(
       {.doc = "One part of the back end."},
-      {field<&T::type>({.doc = "Which part.", .default_json = R"("server")"}),
-       field<&T::image>({.doc = "The engine's image."}),
+      {field<&T::type>({.doc = "Which part.",
+                        .default_json = R"("server")",
+                        .webhook = {{"", rule_texts::kWorkerType}, {"", rule_texts::kWorkerOnce}}}),
+       field<&T::image>(
+           {.doc = "The engine's image.", .webhook = {{"", rule_texts::kNoWhiteSpace}}}),
        field<&T::replicas>(
            {.doc = "How many of it a group has.", .min = 0, .max = kBoosterReplicasMax}),
        field<&T::pods>({.doc = "Pods of each, for a model that spans machines.",
@@ -47,7 +51,12 @@ const TypeInfo& type_of(const ModelWorker*) {
        field<&T::affinity>({.doc = "Where the pods may be.", .core = "Affinity"}),
        field<&T::tolerations>(
            {.doc = "Taints that they bear.", .list_type = "atomic", .core = "Toleration"}),
-       field<&T::config>({.doc = "The engine's flags, by name."})});
+       field<&T::config>({.doc = "The engine's flags, by name.",
+                          .webhook = {{".port", rule_texts::kPort},
+                                      {".port", rule_texts::kSamePort},
+                                      {".kv-transfer-config", rule_texts::kConnectorJson},
+                                      {".kv-transfer-config", rule_texts::kConnectorRole},
+                                      {".kv-transfer-config", rule_texts::kSameConnector}}})});
   return kType;
 }
 
@@ -60,8 +69,11 @@ const TypeInfo& type_of(const ModelBackend*) {
        field<&T::type>({.doc = "The engine, and whether prefill is separate.", .required = true}),
        field<&T::modelURI>({.doc = "Where the model comes from.",
                             .required = true,
-                            .pattern = "^(hf://|s3://|obs://|pvc://|ms://).+"}),
-       field<&T::cacheURI>({.doc = "Where it is kept.", .pattern = "^(hostpath://|pvc://).+"}),
+                            .pattern = "^(hf://|s3://|obs://|pvc://|ms://).+",
+                            .webhook = {{"", rule_texts::kModelFolder}}}),
+       field<&T::cacheURI>({.doc = "Where it is kept.",
+                            .pattern = "^(hostpath://|pvc://).+",
+                            .webhook = {{"", rule_texts::kCacheClaim}}}),
        field<&T::envFrom>({.doc = "Environment from ConfigMaps and Secrets.",
                            .list_type = "atomic",
                            .core = "EnvFromSource"}),
@@ -71,8 +83,11 @@ const TypeInfo& type_of(const ModelBackend*) {
                        .core = "EnvVar"}),
        field<&T::replicas>(
            {.doc = "How many groups.", .required = true, .min = 0, .max = kBoosterReplicasMax}),
-       field<&T::workers>(
-           {.doc = "The parts of a group.", .required = true, .min_items = 1, .max_items = 1000}),
+       field<&T::workers>({.doc = "The parts of a group.",
+                           .required = true,
+                           .min_items = 1,
+                           .max_items = 1000,
+                           .webhook = {{"", rule_texts::kWorkers}}}),
        field<&T::schedulerName>({.doc = "The pods' scheduler; volcano by default."}),
        field<&T::runtimeClassName>({.doc = "The pods' runtime class."})});
   return kType;
@@ -104,9 +119,10 @@ const TypeInfo& type_of(const ModelBoosterStatus*) {
 
 const TypeInfo& type_of(const ModelBooster*) {
   using T = ModelBooster;
-  static const TypeInfo kType = describe_kind<T>(
-      {.doc = "A model with its pods and its route in one object."},
-      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
+  static const TypeInfo kType =
+      describe_kind<T>({.doc = "A model with its pods and its route in one object."},
+                       {field<&T::metadata>({.webhook = {{".name", rule_texts::kPodNames}}}),
+                        field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

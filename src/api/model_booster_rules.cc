@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/pattern.h"
+#include "api/rule_texts.h"
 #include "api/rules.h"
 
 namespace fairlead::api {
@@ -35,7 +36,7 @@ class BoosterRules {
     kinds_of_workers();
     for (size_t i = 0; i < backend_.workers.size(); ++i) {
       if (pattern_found(R"(\s)", backend_.workers[i].image)) {
-        fail(worker(i) + ".image", "must have no white space");
+        fail(worker(i) + ".image", rule_texts::kNoWhiteSpace);
       }
       name(backend_.workers[i]);
     }
@@ -46,8 +47,8 @@ class BoosterRules {
   }
 
  private:
-  void fail(std::string field, std::string message) {
-    errors_.push_back({std::move(field), std::move(message)});
+  void fail(std::string field, std::string_view message) {
+    errors_.push_back({std::move(field), std::string(message)});
   }
   static std::string worker(size_t i) { return fmt::format("spec.backend.workers[{}]", i); }
 
@@ -60,15 +61,13 @@ class BoosterRules {
       const bool fits = apart ? type == WorkerType::prefill || type == WorkerType::decode
                               : type == WorkerType::server;
       if (!fits) {
-        fail(worker(i) + ".type", apart ? "must be prefill or decode with vLLMDisaggregated"
-                                        : "must be server with vLLM");
+        fail(worker(i) + ".type", rule_texts::kWorkerType);
       } else if (++found[type == WorkerType::decode ? 1 : 0] > 1) {
-        fail(worker(i) + ".type", "is there twice");
+        fail(worker(i) + ".type", rule_texts::kWorkerOnce);
       }
     }
     if (found[0] == 0 || (apart && found[1] == 0)) {
-      fail("spec.backend.workers",
-           apart ? "must have a prefill and a decode worker" : "must have a server worker");
+      fail("spec.backend.workers", rule_texts::kWorkers);
     }
   }
 
@@ -89,9 +88,7 @@ class BoosterRules {
     }
     const std::string longest = longest_child_name(serving, role);
     if (valid_dns_label(longest)) return;
-    fail("metadata.name", fmt::format("gives pods such as '{}': must be at most 63 characters, "
-                                      "lower-case letters, digits and dashes, from a letter on",
-                                      longest));
+    fail("metadata.name", fmt::format("gives '{}': {}", longest, rule_texts::kPodNames));
   }
 
   // A model in a volume is copied within that volume.
@@ -104,12 +101,11 @@ class BoosterRules {
     from.remove_prefix(std::min(from.find_first_not_of('/'), from.size()));
     if (!volume || !pattern_found("^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", claim) ||
         claim.find("..") != std::string::npos) {
-      fail("spec.backend.cacheURI",
-           "must be pvc:// and the name of a claim where modelURI is pvc://");
+      fail("spec.backend.cacheURI", rule_texts::kCacheClaim);
     } else if (!from.starts_with(claim + '/') || from.find("..") != std::string_view::npos ||
                from.find_first_not_of('/', claim.size()) == std::string_view::npos) {
       fail("spec.backend.modelURI",
-           fmt::format("must be a folder of the cache's claim: {}{}/...", kPvc, claim));
+           fmt::format("{}: {}{}/...", rule_texts::kModelFolder, kPvc, claim));
     }
   }
 
@@ -127,9 +123,9 @@ class BoosterRules {
       const int64_t port = given == nullptr ? kPortDefault : number(*given);
       const std::string at = worker(i) + ".config.port";
       if (port < 1 || port > 65535) {
-        fail(at, fmt::format("is {}: must be from 1 to 65535", to_string(*given)));
+        fail(at, fmt::format("is {}: {}", to_string(*given), rule_texts::kPort));
       } else if (agreed != 0 && port != agreed) {
-        fail(at, fmt::format("is {}: must be {} as that of the other worker", port, agreed));
+        fail(at, fmt::format("is {}: {}, {}", port, rule_texts::kSamePort, agreed));
       } else {
         agreed = port;
       }
@@ -157,9 +153,8 @@ class BoosterRules {
       const std::optional<std::string> type = connector(backend_.workers[i], at);
       if (!type) continue;
       if (agreed && *agreed != *type) {
-        fail(at,
-             fmt::format("has the connector type '{}': must be '{}' as that of the other worker",
-                         *type, *agreed));
+        fail(at, fmt::format("has the connector type '{}': {}, '{}'", *type,
+                             rule_texts::kSameConnector, *agreed));
       }
       agreed = type;
     }
@@ -171,7 +166,7 @@ class BoosterRules {
     if (text == nullptr) return "";
     const auto config = codec::parse_json(text->as_string());
     if (!text->is_string() || !config || !config->is_object()) {
-      fail(at, "must be text with a JSON object");
+      fail(at, rule_texts::kConnectorJson);
       return std::nullopt;
     }
     const std::string type(connector_type(text_at(*config, "kv_connector")));
@@ -179,7 +174,7 @@ class BoosterRules {
     const std::string role(text_at(*config, "kv_role"));
     const std::string_view own = worker.type == WorkerType::prefill ? "kv_producer" : "kv_consumer";
     if (role != own && role != "kv_both") {
-      fail(at, fmt::format("has the kv_role '{}': must be {} or kv_both", role, own));
+      fail(at, fmt::format("has the kv_role '{}': {}", role, rule_texts::kConnectorRole));
     }
     return type;
   }

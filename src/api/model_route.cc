@@ -1,6 +1,7 @@
 #include "api/model_route.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -62,7 +63,8 @@ const TypeInfo& type_of(const TargetModel*) {
                   .message = "exactly one of modelServerName or externalModelProviderName must be "
                              "set"}}},
       {field<&T::modelServerName>({.doc = "A ModelServer of this namespace."}),
-       field<&T::externalModelProviderName>({.doc = "An ExternalModelProvider of this namespace."}),
+       field<&T::externalModelProviderName>({.doc = "An ExternalModelProvider of this namespace.",
+                                             .webhook = {{"", rule_texts::kNoAdapters}}}),
        field<&T::weight>({.doc = "Its share, relative to the others' weights.",
                           .default_json = "100",
                           .min = 0,
@@ -72,14 +74,17 @@ const TypeInfo& type_of(const TargetModel*) {
 
 const TypeInfo& type_of(const RouteRule*) {
   using T = RouteRule;
-  static const TypeInfo kType = describe<T>(
-      {.doc = "Where requests that meet its conditions go."},
-      {field<&T::name>({.doc = "For people."}),
-       field<&T::modelMatch>({.doc = "Conditions; without them it takes every request."}),
-       field<&T::targetModels>({.doc = "Destinations, chosen by weight.",
-                                .required = true,
-                                .min_items = 1,
-                                .max_items = 16})});
+  static const TypeInfo kType =
+      describe<T>({.doc = "Where requests that meet its conditions go."},
+                  {field<&T::name>({.doc = "For people."}),
+                   field<&T::modelMatch>({.doc = "Conditions; without them it takes every request.",
+                                          .webhook = {{".headers.*.regex", rule_texts::kRegex},
+                                                      {".uri.regex", rule_texts::kRegex}}}),
+                   field<&T::targetModels>({.doc = "Destinations, chosen by weight.",
+                                            .required = true,
+                                            .min_items = 1,
+                                            .max_items = 16,
+                                            .webhook = {{"", rule_texts::kWeight}}})});
   return kType;
 }
 
@@ -151,8 +156,9 @@ const TypeInfo& type_of(const ModelRouteSpec*) {
       {field<&T::modelName>(
            {.doc = "The model that requests ask for. It cannot change once it is set.",
             .rules = {{.rule = "self == oldSelf", .message = "modelName is immutable"}}}),
-       field<&T::loraAdapters>(
-           {.doc = "LoRA adapters that requests may ask for instead.", .max_items = 10}),
+       field<&T::loraAdapters>({.doc = "LoRA adapters that requests may ask for instead.",
+                                .max_items = 10,
+                                .webhook = {{"[]", rule_texts::kAdapterName}}}),
        field<&T::parentRefs>(
            {.doc = "Gateways it is attached to; by default all of its namespace."}),
        field<&T::rules>({.doc = "In order; the first whose conditions hold takes the request.",

@@ -1,6 +1,7 @@
 #include "api/model_server.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -18,6 +19,14 @@ BOOST_DESCRIBE_STRUCT(ModelServerSpec, (),
                        kvConnector))
 BOOST_DESCRIBE_STRUCT(ModelServerStatus, (), ())
 BOOST_DESCRIBE_STRUCT(ModelServer, (), (metadata, spec, status))
+
+namespace {
+
+std::vector<WebhookRule> of_labels() {
+  return {{"", rule_texts::kLabels}, {".*", rule_texts::kLabel}};
+}
+
+}  // namespace
 
 const TypeInfo& type_of(const InferenceEngine*) {
   static const TypeInfo kType = describe_enum<InferenceEngine>();
@@ -41,9 +50,12 @@ const TypeInfo& type_of(const PdGroup*) {
       {field<&T::groupKey>({.doc =
                                 "The label whose value names a group; a prefill and a decode pod "
                                 "are paired within a group only.",
-                            .required = true}),
-       field<&T::prefillLabels>({.doc = "Further labels of prefill pods.", .required = true}),
-       field<&T::decodeLabels>({.doc = "Further labels of decode pods.", .required = true})});
+                            .required = true,
+                            .webhook = {{"", rule_texts::kLabelKey}}}),
+       field<&T::prefillLabels>(
+           {.doc = "Further labels of prefill pods.", .required = true, .webhook = of_labels()}),
+       field<&T::decodeLabels>(
+           {.doc = "Further labels of decode pods.", .required = true, .webhook = of_labels()})});
   return kType;
 }
 
@@ -51,7 +63,7 @@ const TypeInfo& type_of(const WorkloadSelector*) {
   using T = WorkloadSelector;
   static const TypeInfo kType = describe<T>(
       {.doc = "Chooses the pods of this server, in its namespace."},
-      {field<&T::matchLabels>({.doc = "Labels that every pod has."}),
+      {field<&T::matchLabels>({.doc = "Labels that every pod has.", .webhook = of_labels()}),
        field<&T::pdGroup>({.doc = "Where it is there, prefill is separate from decode."})});
   return kType;
 }

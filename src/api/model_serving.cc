@@ -1,6 +1,7 @@
 #include "api/model_serving.h"
 
 #include "api/describe.h"
+#include "api/rule_texts.h"
 
 namespace fairlead::api {
 
@@ -70,11 +71,14 @@ const TypeInfo& type_of(const RollingUpdateConfiguration*) {
   using T = RollingUpdateConfiguration;
   static const TypeInfo kType = describe<T>(
       {.doc = "The pace of an update by groups."},
-      {field<&T::maxUnavailable>({.doc = "Groups, or a percentage of replicas rounded down but at "
-                                         "least 1, that may be missing meanwhile; not 0.",
-                                  .default_json = "1"}),
+      {field<&T::maxUnavailable>(
+           {.doc = "Groups, or a percentage of replicas rounded down but at "
+                   "least 1, that may be missing meanwhile; not 0.",
+            .default_json = "1",
+            .webhook = {{"", rule_texts::kAmount}, {"", rule_texts::kMoves}}}),
        field<&T::partition>({.doc = "So many groups, or a percentage of replicas rounded up, keep "
-                                    "the old template, counted from the lowest ordinal."})});
+                                    "the old template, counted from the lowest ordinal.",
+                             .webhook = {{"", rule_texts::kAmount}}})});
   return kType;
 }
 
@@ -85,7 +89,8 @@ const TypeInfo& type_of(const RolloutStrategy*) {
       {field<&T::type>({.doc = "Whether whole groups or single roles are replaced.",
                         .required = true,
                         .default_json = R"("ServingGroupRollingUpdate")"}),
-       field<&T::rollingUpdateConfiguration>({.doc = "The pace of an update by groups."})});
+       field<&T::rollingUpdateConfiguration>({.doc = "The pace of an update by groups.",
+                                              .webhook = {{"", rule_texts::kNoGroupPace}}})});
   return kType;
 }
 
@@ -100,7 +105,10 @@ const TypeInfo& type_of(const GangPolicy*) {
       {.doc = "What must be placeable before anything is placed."},
       {field<&T::minRoleReplicas>(
           {.doc = "For each role, how many of its replicas; a role that is not named needs all.",
-           .rules = {{.rule = "self == oldSelf", .message = "minRoleReplicas is immutable"}}})});
+           .rules = {{.rule = "self == oldSelf", .message = "minRoleReplicas is immutable"}},
+           .webhook = {{".*", rule_texts::kNamesRole},
+                       {".*", rule_texts::kNotNegative},
+                       {".*", rule_texts::kGangSize}}})});
   return kType;
 }
 
@@ -116,7 +124,9 @@ const TypeInfo& type_of(const TopologyPolicy*) {
       {field<&T::mode>({.doc = "hard: not placed otherwise; soft: as near as can be.",
                         .default_json = R"("hard")"}),
        field<&T::highestTierAllowed>({.doc = "The highest tier they may span.", .min = 0}),
-       field<&T::highestTierName>({.doc = "The same by name.", .max_length = 253})});
+       field<&T::highestTierName>({.doc = "The same by name.",
+                                   .max_length = 253,
+                                   .webhook = {{"", rule_texts::kOneTier}}})});
   return kType;
 }
 
@@ -131,26 +141,36 @@ const TypeInfo& type_of(const NetworkTopology*) {
 
 const TypeInfo& type_of(const Role*) {
   using T = Role;
+  const std::vector<WebhookRule> images = {
+      {".spec.containers[].image", rule_texts::kNoWhiteSpace},
+      {".spec.initContainers[].image", rule_texts::kNoWhiteSpace}};
+  std::vector<WebhookRule> of_workers = images;
+  of_workers.push_back({"", rule_texts::kWorkerTemplate});
   static const TypeInfo kType = describe<T>(
       {.doc = "One part in serving: an entry pod and its workers, some times over."},
       {field<&T::name>({.doc = "Part of the pods' names.",
                         .required = true,
                         .max_length = 12,
-                        .pattern = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"}),
+                        .pattern = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$",
+                        .webhook = {{"", rule_texts::kRoleName}}}),
        field<&T::replicas>(
            {.doc = "How many times it is in each group.", .default_json = "1", .min = 0}),
-       field<&T::entryTemplate>({.doc = "The entry pod.", .required = true}),
+       field<&T::entryTemplate>({.doc = "The entry pod.", .required = true, .webhook = images}),
        field<&T::workerReplicas>({.doc = "Worker pods beside each entry pod.",
                                   .required = true,
                                   .default_json = "0",
                                   .min = 0}),
-       field<&T::workerTemplate>({.doc = "The worker pods; needed where there are some."}),
+       field<&T::workerTemplate>(
+           {.doc = "The worker pods; needed where there are some.", .webhook = of_workers}),
        field<&T::maxUnavailable>(
            {.doc = "Replicas of the role, or a percentage, that may be missing while roles are "
                    "replaced (RoleRollingUpdate).",
-            .default_json = "1"}),
-       field<&T::partition>({.doc = "So many replicas of the role keep the old template "
-                                    "(RoleRollingUpdate)."})});
+            .default_json = "1",
+            .webhook = {{"", rule_texts::kAmount}, {"", rule_texts::kMoves}}}),
+       field<&T::partition>(
+           {.doc = "So many replicas of the role keep the old template "
+                   "(RoleRollingUpdate).",
+            .webhook = {{"", rule_texts::kRolePartition}, {"", rule_texts::kAmount}}})});
   return kType;
 }
 
@@ -184,8 +204,9 @@ const TypeInfo& type_of(const ModelServingSpec*) {
        field<&T::plugins>({.doc = "Steps that change pods before they are made, in order."}),
        field<&T::template_>({.doc = "The group.", .required = true}),
        field<&T::rolloutStrategy>({.doc = "How a change of the template reaches the pods."}),
-       field<&T::recoveryPolicy>(
-           {.doc = "What is made anew when a pod is lost.", .default_json = R"("RoleRecreate")"})});
+       field<&T::recoveryPolicy>({.doc = "What is made anew when a pod is lost.",
+                                  .default_json = R"("RoleRecreate")",
+                                  .webhook = {{"", rule_texts::kNoGroupRecreate}}})});
   return kType;
 }
 
@@ -207,9 +228,10 @@ const TypeInfo& type_of(const ModelServingStatus*) {
 
 const TypeInfo& type_of(const ModelServing*) {
   using T = ModelServing;
-  static const TypeInfo kType = describe_kind<T>(
-      {.doc = "Groups of pods in roles that serve a model."},
-      {field<&T::metadata>({}), field<&T::spec>({.required = true}), field<&T::status>({})});
+  static const TypeInfo kType =
+      describe_kind<T>({.doc = "Groups of pods in roles that serve a model."},
+                       {field<&T::metadata>({.webhook = {{".name", rule_texts::kPodNames}}}),
+                        field<&T::spec>({.required = true}), field<&T::status>({})});
   return kType;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "api/pattern.h"
+#include "api/rule_texts.h"
 #include "api/rules.h"
 
 namespace fairlead::api {
@@ -34,8 +35,8 @@ class ServingRules {
   }
 
  private:
-  void fail(std::string field, std::string message) {
-    errors_.push_back({std::move(field), std::move(message)});
+  void fail(std::string field, std::string_view message) {
+    errors_.push_back({std::move(field), std::string(message)});
   }
 
   bool by_roles() const {
@@ -44,15 +45,12 @@ class ServingRules {
 
   void rollout() {
     if (by_roles() && spec_.recoveryPolicy == RecoveryPolicy::ServingGroupRecreate) {
-      fail("spec.recoveryPolicy",
-           "is ServingGroupRecreate: cannot be combined with RoleRollingUpdate, which replaces "
-           "single roles");
+      fail("spec.recoveryPolicy", rule_texts::kNoGroupRecreate);
     }
     if (!spec_.rolloutStrategy || !spec_.rolloutStrategy->rollingUpdateConfiguration) return;
     const std::string at = "spec.rolloutStrategy.rollingUpdateConfiguration";
     const RollingUpdateConfiguration& pace = *spec_.rolloutStrategy->rollingUpdateConfiguration;
-    if (by_roles())
-      return fail(at, "must not be given with RoleRollingUpdate: roles have their own");
+    if (by_roles()) return fail(at, rule_texts::kNoGroupPace);
     if (amount(pace.maxUnavailable, at + ".maxUnavailable")) {
       not_zero(pace.maxUnavailable, at + ".maxUnavailable");
     }
@@ -61,25 +59,20 @@ class ServingRules {
 
   void role(const Role& role, const std::string& at) {
     if (!valid_dns_label(role.name)) {
-      fail(at + ".name",
-           fmt::format("is '{}': must be lower-case letters, digits and dashes, and begin with a "
-                       "letter",
-                       role.name));
+      fail(at + ".name", fmt::format("is '{}': {}", role.name, rule_texts::kRoleName));
     } else if (const std::string name = longest_child_name(serving_, role);
                !serving_.metadata.name.empty() && !valid_dns_label(name)) {
-      fail("metadata.name", fmt::format("gives pods such as '{}': must be at most {} characters, "
-                                        "lower-case letters, digits and dashes, from a letter on",
-                                        name, kDnsLabelMax));
+      fail("metadata.name", fmt::format("gives '{}': {}", name, rule_texts::kPodNames));
     }
     images(role.entryTemplate.spec, at + ".entryTemplate.spec");
     if (role.workerTemplate) images(role.workerTemplate->spec, at + ".workerTemplate.spec");
     if (role.workerReplicas > 0 && !role.workerTemplate) {
-      fail(at + ".workerTemplate", "must be given where workerReplicas is not 0");
+      fail(at + ".workerTemplate", rule_texts::kWorkerTemplate);
     }
     const bool sound = amount(role.maxUnavailable, at + ".maxUnavailable");
     if (sound && by_roles()) not_zero(role.maxUnavailable, at + ".maxUnavailable");
     if (!role.partition) return;
-    if (!by_roles()) return fail(at + ".partition", "must not be given but with RoleRollingUpdate");
+    if (!by_roles()) return fail(at + ".partition", rule_texts::kRolePartition);
     amount(*role.partition, at + ".partition");
   }
 
@@ -93,7 +86,7 @@ class ServingRules {
       const Json* image = list[i].find("image");
       if (image == nullptr || !image->is_string() || image->as_string().empty()) continue;
       if (!pattern_found(R"(\s)", image->as_string())) continue;
-      fail(fmt::format("{}[{}].image", at, i), "must have no white space");
+      fail(fmt::format("{}[{}].image", at, i), rule_texts::kNoWhiteSpace);
     }
   }
 
@@ -102,14 +95,13 @@ class ServingRules {
     const auto number = value.resolve(kWhole, Rounding::kDown);
     const bool share = std::holds_alternative<std::string>(value.value);
     if (number.ok() && *number >= 0 && (!share || *number <= kWhole)) return true;
-    fail(at,
-         fmt::format("is '{}': must be 0 or more, or a percentage from 0% to 100%", value.text()));
+    fail(at, fmt::format("is '{}': {}", value.text(), rule_texts::kAmount));
     return false;
   }
 
   void not_zero(const IntOrString& value, const std::string& at) {
     if (*value.resolve(kWhole, Rounding::kDown) == 0) {
-      fail(at, "must not be 0: nothing could ever be updated");
+      fail(at, rule_texts::kMoves);
     }
   }
 
@@ -122,11 +114,11 @@ class ServingRules {
           std::find_if(roles.begin(), roles.end(),
                        [&, &wanted = name](const Role& r) { return r.name == wanted; });
       if (role == roles.end()) {
-        fail(at, "names no role");
+        fail(at, rule_texts::kNamesRole);
       } else if (least < 0) {
-        fail(at, fmt::format("is {}: must not be negative", least));
+        fail(at, fmt::format("is {}: {}", least, rule_texts::kNotNegative));
       } else if (operation_ == Operation::kCreate && least > role->replicas.value_or(1)) {
-        fail(at, fmt::format("is {}: must be at most the role's replicas, {}", least,
+        fail(at, fmt::format("is {}: {}, {}", least, rule_texts::kGangSize,
                              role->replicas.value_or(1)));
       }
     }
@@ -134,7 +126,7 @@ class ServingRules {
 
   void tier(const std::optional<TopologyPolicy>& policy, const std::string& at) {
     if (policy && policy->highestTierAllowed && !policy->highestTierName.empty()) {
-      fail(at + ".highestTierName", "must not be given beside highestTierAllowed");
+      fail(at + ".highestTierName", rule_texts::kOneTier);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/pattern.h"
+#include "api/rule_texts.h"
 #include "api/rules.h"
 #include "base/ascii.h"
 
@@ -29,11 +30,11 @@ constexpr size_t kServiceNameMax = 63;
 
 void check_labels(const std::map<std::string, std::string>& labels, const std::string& at,
                   std::vector<FieldError>& errors) {
-  if (labels.empty()) errors.push_back({at, "must have at least one label"});
+  if (labels.empty()) errors.push_back({at, std::string(rule_texts::kLabels)});
   for (const auto& [key, value] : labels) {
     if (valid_label_key(key) && valid_label_value(value)) continue;
-    errors.push_back({fmt::format("{}.{}", at, key),
-                      fmt::format("is '{}': must be a label of Kubernetes", value)});
+    errors.push_back(
+        {fmt::format("{}.{}", at, key), fmt::format("is '{}': {}", value, rule_texts::kLabel)});
   }
 }
 
@@ -41,7 +42,7 @@ void check_pattern(const StringMatch& match, const std::string& at,
                    std::vector<FieldError>& errors) {
   if (!match.regex) return;
   if (const std::string why = pattern_error(*match.regex); !why.empty()) {
-    errors.push_back({at + ".regex", fmt::format("is no regular expression: {}", why)});
+    errors.push_back({at + ".regex", fmt::format("{}: {}", rule_texts::kRegex, why)});
   }
 }
 
@@ -59,11 +60,11 @@ void check_rule(const RouteRule& rule, const ModelRouteSpec& spec, const std::st
     weights += target.weight;
     if (!target.externalModelProviderName.empty() && !spec.loraAdapters.empty()) {
       errors.push_back({fmt::format("{}.targetModels[{}].externalModelProviderName", at, i),
-                        "must not be given in a route with loraAdapters"});
+                        std::string(rule_texts::kNoAdapters)});
     }
   }
   if (weights <= 0) {
-    errors.push_back({at + ".targetModels", "must have a weight that is not 0"});
+    errors.push_back({at + ".targetModels", std::string(rule_texts::kWeight)});
   }
 }
 
@@ -82,7 +83,7 @@ std::vector<FieldError> check_rules(const ModelServer& server, Operation) {
   check_labels(selector.matchLabels, at + ".matchLabels", errors);
   if (!selector.pdGroup) return errors;
   if (!valid_label_key(selector.pdGroup->groupKey)) {
-    errors.push_back({at + ".pdGroup.groupKey", "must be the key of a label"});
+    errors.push_back({at + ".pdGroup.groupKey", std::string(rule_texts::kLabelKey)});
   }
   check_labels(selector.pdGroup->prefillLabels, at + ".pdGroup.prefillLabels", errors);
   check_labels(selector.pdGroup->decodeLabels, at + ".pdGroup.decodeLabels", errors);
@@ -94,7 +95,7 @@ std::vector<FieldError> check_rules(const ModelRoute& route, Operation) {
   for (size_t i = 0; i < route.spec.loraAdapters.size(); ++i) {
     if (!route.spec.loraAdapters[i].empty()) continue;
     errors.push_back(
-        {fmt::format("spec.loraAdapters[{}]", i), "lora adapter name cannot be an empty string"});
+        {fmt::format("spec.loraAdapters[{}]", i), std::string(rule_texts::kAdapterName)});
   }
   for (size_t i = 0; i < route.spec.rules.size(); ++i) {
     check_rule(route.spec.rules[i], route.spec, fmt::format("spec.rules[{}]", i), errors);
@@ -106,25 +107,24 @@ std::vector<FieldError> check_rules(const ExternalModelProvider& provider, Opera
   std::vector<FieldError> errors;
   const ExternalModelProviderSpec& spec = provider.spec;
   if (!valid_base_url(spec.baseURL)) {
-    errors.push_back(
-        {"spec.baseURL", "must be https:// and a host, without user, query and fragment"});
+    errors.push_back({"spec.baseURL", std::string(rule_texts::kBaseUrl)});
   }
   if (spec.auth && spec.auth->secretRef.name.empty()) {
-    errors.push_back({"spec.auth.secretRef.name", "must be given"});
+    errors.push_back({"spec.auth.secretRef.name", std::string(rule_texts::kGiven)});
   }
   if (spec.auth && spec.auth->secretRef.key.empty()) {
-    errors.push_back({"spec.auth.secretRef.key", "must be given"});
+    errors.push_back({"spec.auth.secretRef.key", std::string(rule_texts::kGiven)});
   }
   for (const auto& [name, value] : spec.headers) {
     const std::string at = fmt::format("spec.headers.{}", name);
     if (!pattern_found("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$", name)) {
-      errors.push_back({at, "must be the name of a header field"});
+      errors.push_back({at, std::string(rule_texts::kHeaderName)});
     } else if (std::find(kReservedHeaders.begin(), kReservedHeaders.end(), base::lowered(name)) !=
                kReservedHeaders.end()) {
-      errors.push_back({at, "is written by the router itself"});
+      errors.push_back({at, std::string(rule_texts::kHeaderReserved)});
     }
     if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-      errors.push_back({at, "must be one line"});
+      errors.push_back({at, std::string(rule_texts::kHeaderLine)});
     }
   }
   return errors;
@@ -135,10 +135,7 @@ std::vector<FieldError> check_rules(const LLMInferenceCluster& cluster, Operatio
   if (name.empty() || (name.size() + kChildSuffixMax <= kServiceNameMax && valid_dns_label(name))) {
     return {};
   }
-  return {{"metadata.name",
-           fmt::format("must be at most {} characters, lower-case letters, digits and dashes, from "
-                       "a letter on: Services are named after it",
-                       kServiceNameMax - kChildSuffixMax)}};
+  return {{"metadata.name", std::string(rule_texts::kServiceNames)}};
 }
 
 }  // namespace fairlead::api

@@ -42,10 +42,6 @@ std::string limits_text(const Schema& schema) {
   if (!schema.pattern.empty() && !schema.int_or_string) {
     parts.push_back(fmt::format("`{}`", schema.pattern));
   }
-  for (const Rule& rule : schema.rules) parts.push_back(rule.message);
-  if (!schema.items.empty()) {
-    for (const Rule& rule : schema.items.front().rules) parts.push_back(rule.message);
-  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -83,6 +79,26 @@ void add_rows(const Schema& schema, const std::string& path, std::string& out) {
   }
 }
 
+// Nothing where there are no rules.
+void add_rules(const Schema& root, std::string& out) {
+  std::string cel;
+  std::string webhook;
+  visit_places(root, "", [&](const std::string& path, const Schema& schema) {
+    for (const Rule& rule : schema.rules) {
+      cel += fmt::format("| `{}` | {} | `{}` |\n", path, cell(rule.message), cell(rule.rule));
+    }
+    for (const WebhookRule& rule : schema.webhook_rules) {
+      webhook += fmt::format("| `{}{}` | {} |\n", path, rule.below, cell(rule.text));
+    }
+  });
+  if (!cel.empty()) {
+    out += "\nRules in the definition:\n\n| of | message | rule, in CEL |\n|---|---|---|\n" + cel;
+  }
+  if (!webhook.empty()) {
+    out += "\nRules for an admission webhook:\n\n| of | message |\n|---|---|\n" + webhook;
+  }
+}
+
 }  // namespace
 
 std::string reference_page() {
@@ -93,7 +109,9 @@ std::string reference_page() {
       "that\n"
       "Kubernetes defines (a pod's spec, resources, tolerations, volumes) are named here and "
       "checked\n"
-      "as Kubernetes defines them.\n";
+      "as Kubernetes defines them. API servers ask the rules in a definition; what no definition "
+      "can\n"
+      "say is for an admission webhook.\n";
   for (const CustomResource& resource : custom_resources()) {
     out +=
         fmt::format("\n## {}\n\n{}\n\n`{}`, `{}`. {}\n\n", resource.kind.kind,
@@ -103,6 +121,7 @@ std::string reference_page() {
     for (const char* part : {"spec", "status"}) {
       if (const Schema* schema = resource.schema.property(part)) add_rows(*schema, part, out);
     }
+    add_rules(resource.schema, out);
   }
   return out;
 }

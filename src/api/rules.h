@@ -7,7 +7,7 @@
 //   for (const FieldError& e : resource->check_rules(stored, Operation::kCreate)) ...
 //
 // They are asked of an object that keeps the limits and CEL rules of its definition (validate.h),
-// and repeat none of them. Pure functions; any thread.
+// and repeat none of them. What they say is in rule_texts.h. Pure functions; any thread.
 #pragma once
 
 #include <vector>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/custom_resource.h"
+#include "api/pattern.h"
 #include "api/testing.h"
 #include "api/validate.h"
 #include "codec/yaml.h"
@@ -22,10 +23,46 @@ std::string rewritten(const Json& behavior) {
   return typed ? write(*typed) : "";
 }
 
+// What the reference lists as one rule: of which fields, in which words, and whether a row breaks
+// it.
+struct ListedRule {
+  std::string fields;  // as a pattern
+  std::string_view text;
+  bool broken = false;
+};
+
+std::vector<ListedRule> listed_rules(const Schema& root) {
+  std::vector<ListedRule> listed;
+  visit_places(root, "", [&](const std::string& path, const Schema& schema) {
+    for (const WebhookRule& rule : schema.webhook_rules) {
+      std::string fields = "^";
+      for (const char c : fmt::format("{}{}", path, rule.below)) {
+        if (c == '[' || c == ']' || c == '.') fields += '\\';
+        fields += c == '*' ? ".+" : std::string(1, c);
+        if (c == '[') fields += "[0-9]+";
+      }
+      listed.push_back({fields + '$', rule.text});
+    }
+  });
+  return listed;
+}
+
+// False if none of them says so.
+bool mark_broken(std::vector<ListedRule>& listed, const FieldError& error) {
+  bool found = false;
+  for (ListedRule& rule : listed) {
+    const bool says = pattern_found(rule.fields, error.field) &&
+                      error.message.find(rule.text) != std::string::npos;
+    rule.broken = rule.broken || says;
+    found = found || says;
+  }
+  return found;
+}
+
 class RulesTable : public testing::TestWithParam<std::string> {};
 
 // Each row keeps the limits and the CEL rules of its definition, so that what is refused is refused
-// by a rule of rules.h.
+// by a rule of rules.h; and the reference lists each of these, and no other.
 TEST_P(RulesTable, JudgesWhatSchemasCannot) {
   const CustomResource* resource = nullptr;
   for (const CustomResource& each : custom_resources()) {
@@ -37,6 +74,7 @@ TEST_P(RulesTable, JudgesWhatSchemasCannot) {
   const auto rows = codec::parse_yaml(text.str());
   ASSERT_TRUE(rows.ok()) << rows.error().message();
   ASSERT_FALSE(rows->items().empty());
+  std::vector<ListedRule> listed = listed_rules(resource->schema);
   for (const Json& row : rows->items()) {
     SCOPED_TRACE(row.find("name")->as_string());
     const Json* named = row.find("object");
@@ -61,8 +99,14 @@ TEST_P(RulesTable, JudgesWhatSchemasCannot) {
         row.find("update") == nullptr ? Operation::kCreate : Operation::kUpdate;
     const std::vector<FieldError> errors = resource->check_rules(stored, operation);
     std::vector<std::string> refused;
-    for (const FieldError& error : errors) refused.push_back(error.field);
+    for (const FieldError& error : errors) {
+      refused.push_back(error.field);
+      EXPECT_TRUE(mark_broken(listed, error)) << "not in the reference: " << describe({error});
+    }
     EXPECT_THAT(refused, testing::UnorderedElementsAreArray(wanted)) << describe(errors);
+  }
+  for (const ListedRule& rule : listed) {
+    EXPECT_TRUE(rule.broken) << "no row breaks: " << rule.fields << ' ' << rule.text;
   }
 }
 

@@ -152,6 +152,16 @@ class SchemaReader {
 
 }  // namespace
 
+void visit_places(const Schema& schema, const std::string& path,
+                  const std::function<void(const std::string& path, const Schema& schema)>& visit) {
+  visit(path, schema);
+  for (const auto& [name, property] : schema.properties) {
+    visit_places(property, path.empty() ? name : fmt::format("{}.{}", path, name), visit);
+  }
+  for (const Schema& item : schema.items) visit_places(item, path + "[]", visit);
+  for (const Schema& value : schema.additional) visit_places(value, path + ".*", visit);
+}
+
 const Schema* Schema::property(std::string_view name) const {
   const auto it =
       std::lower_bound(properties.begin(), properties.end(), name,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,13 @@ using codec::Json;
 struct Rule {
   std::string rule;
   std::string message;
+};
+
+// What a webhook asks besides (rules.h): in words, of the field that is called so below the value
+// (".name", "[].image", ".*" for each entry of a map), or of the value itself.
+struct WebhookRule {
+  std::string_view below;
+  std::string_view text;
 };
 
 struct Schema {
@@ -54,6 +62,7 @@ struct Schema {
   std::vector<std::string> list_map_keys;
   std::string map_type;
   std::vector<Rule> rules;
+  std::vector<WebhookRule> webhook_rules;  // no part of a definition
 
   const Schema* property(std::string_view name) const;
   Schema* property(std::string_view name);
@@ -63,6 +72,11 @@ struct Schema::Property {
   std::string name;
   Schema schema;
 };
+
+// Calls `visit` for the schema and for all below it, in order, with their paths:
+// "spec.roles[].name", "spec.headers.*".
+void visit_places(const Schema& schema, const std::string& path,
+                  const std::function<void(const std::string& path, const Schema& schema)>& visit);
 
 enum class Descriptions : uint8_t { kKeep, kDrop };
 
