@@ -119,15 +119,17 @@ class TypedClient {
     return decoded(client_.get({resource_of<K>(), std::move(space), std::move(name)}));
   }
   // One page.
-  rt::Task<base::Result<TypedPage<K>>> list(std::string space, ListOptions options) const {
-    return decoded_page(client_.list({resource_of<K>(), std::move(space)}, std::move(options)));
+  rt::Task<base::Result<TypedPage<K>>> list(std::string space, const ListOptions& options) const {
+    return decoded_page(client_.list({resource_of<K>(), std::move(space)}, options));
   }
   // All pages.
-  rt::Task<base::Result<TypedPage<K>>> list_all(std::string space, ListOptions options) const {
-    return decoded_page(client_.list_all({resource_of<K>(), std::move(space)}, std::move(options)));
+  rt::Task<base::Result<TypedPage<K>>> list_all(std::string space,
+                                                const ListOptions& options) const {
+    return decoded_page(client_.list_all({resource_of<K>(), std::move(space)}, options));
   }
-  rt::Task<base::Result<TypedWatch<K>>> watch(std::string space, WatchOptions options) const {
-    return decoded_watch(client_.watch({resource_of<K>(), std::move(space)}, std::move(options)));
+  rt::Task<base::Result<TypedWatch<K>>> watch(std::string space,
+                                              const WatchOptions& options) const {
+    return decoded_watch(client_.watch({resource_of<K>(), std::move(space)}, options));
   }
   Answer create(const std::string& space, const K& value, const WriteOptions& options) const {
     return decoded(client_.create({resource_of<K>(), space}, api::write(value), options));
@@ -152,15 +154,15 @@ class TypedClient {
         client_.patch(one(after, subresource), PatchKind::kMerge, std::move(*patch), options));
   }
   // `json` is a patch of this kind, such as the operations of a JSON patch.
-  Answer patch(const std::string& space, const std::string& name, PatchKind kind, std::string json,
-               const WriteOptions& options, const std::string& subresource = {}) const {
-    return decoded(client_.patch({resource_of<K>(), space, name, subresource}, kind,
-                                 std::move(json), options));
+  Answer patch(const std::string& space, const std::string& name, PatchKind kind,
+               const std::string& json, const WriteOptions& options,
+               const std::string& subresource = {}) const {
+    return decoded(
+        client_.patch({resource_of<K>(), space, name, subresource}, kind, json, options));
   }
   rt::Task<base::Result<>> remove(std::string space, std::string name,
-                                  DeleteOptions options) const {
-    return client_.remove({resource_of<K>(), std::move(space), std::move(name)},
-                          std::move(options));
+                                  const DeleteOptions& options) const {
+    return client_.remove({resource_of<K>(), std::move(space), std::move(name)}, options);
   }
 
   rt::Task<base::Result<Typed<api::Scale>>> scale(std::string space, std::string name) const {
