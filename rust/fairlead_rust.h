@@ -34,7 +34,8 @@ typedef enum {
 } fairlead_cel_verdict;
 
 // `self` and `old` are JSON values; `old` is NULL where there is none, and then a transition rule
-// holds. *cost becomes what it may cost at most; what may cost more than `cost_max` is not evaluated.
+// holds. *cost becomes what it may cost at most; what may cost more than `cost_max` is not
+// evaluated.
 fairlead_cel_verdict fairlead_cel_ask(const fairlead_cel_rule* rule, const char* self,
                                       size_t self_size, const char* old, size_t old_size,
                                       uint64_t cost_max, uint64_t* cost, fairlead_text* message);
