@@ -61,13 +61,17 @@ std::optional<MetricSample> parse_line(std::string_view line, size_t name, size_
 
 void add(std::optional<double>& sum, double value) { sum = sum.value_or(0) + value; }
 
-std::optional<int64_t> integer_label(std::string_view labels, std::string_view name) {
+// What no engine has that many of; sums over all the samples of an exposition stay far from
+// overflow.
+constexpr int64_t kCountMax = 1'000'000'000'000;
+
+std::optional<int64_t> count_label(std::string_view labels, std::string_view name) {
   const auto text = label_value(labels, name);
+  if (!text) return std::nullopt;
   int64_t value = 0;
-  if (!text ||
-      std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc()) {
-    return std::nullopt;
-  }
+  const char* const end = text->data() + text->size();
+  const auto [read, error] = std::from_chars(text->data(), end, value);
+  if (error != std::errc() || read != end || value < 0 || value > kCountMax) return std::nullopt;
   return value;
 }
 
@@ -196,8 +200,8 @@ EngineLoad read_engine_load(std::string_view exposition) {
         add(load.cache_hits, sample.value);
         break;
       case kConfig:
-        load.block_size = integer_label(sample.labels, "block_size");
-        if (const auto blocks = integer_label(sample.labels, "num_gpu_blocks")) {
+        load.block_size = count_label(sample.labels, "block_size");
+        if (const auto blocks = count_label(sample.labels, "num_gpu_blocks")) {
           load.blocks = load.blocks.value_or(0) + *blocks;
         }
         break;

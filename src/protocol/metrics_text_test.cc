@@ -68,6 +68,22 @@ TEST(EngineLoad, AddsRanksUpAndAveragesTheirUsage) {
   EXPECT_EQ(load.cache_hits, std::nullopt);
 }
 
+TEST(EngineLoad, LeavesOutCountsThatAreNone) {
+  const auto blocks = [](std::string_view count) {
+    const std::string line = "vllm:cache_config_info{block_size=\"" + std::string(count) +
+                             "\",num_gpu_blocks=\"" + std::string(count) + "\"} 1.0\n";
+    const EngineLoad load = read_engine_load(line + line);
+    EXPECT_EQ(load.block_size.has_value(), load.blocks.has_value()) << count;
+    return load.blocks;
+  };
+  EXPECT_EQ(blocks("0"), 0);
+  EXPECT_EQ(blocks("1000000000000"), 2'000'000'000'000);
+  for (const char* none :
+       {"1000000000001", "7777777777777777778", "99999999999999999999", "-1", "16x", "None", ""}) {
+    EXPECT_EQ(blocks(none), std::nullopt) << none;
+  }
+}
+
 TEST(EngineLoad, ReadsOldNamesAndSglangs) {
   EXPECT_EQ(read_engine_load("vllm:gpu_cache_usage_perc{} 0.25\n").cache_usage, 0.25);
   const EngineLoad load = read_engine_load(
