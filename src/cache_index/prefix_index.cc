@@ -24,9 +24,7 @@ constexpr uint64_t kIdentityMask = ~(kCountMask | kUsed);
 static_assert(PrefixIndex::kCountMax == kCountMask);
 static_assert(PrefixIndexOptions::kSlotsMax == 1u << kSlotBits);
 
-// How far ahead of the block at hand its bucket is fetched, and how often a word that others change
-// under us is tried again before the hint is dropped.
-constexpr size_t kPrefetchBlocks = 8;
+// How often a word that others change under us is tried again before the hint is dropped.
 constexpr int kTriesMax = 8;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
