@@ -11,7 +11,7 @@
 namespace fairlead::cache_index {
 namespace {
 
-constexpr int kCountBits = 7;
+constexpr int kCountBits = 3;
 constexpr uint64_t kCountMask = (1u << kCountBits) - 1;
 constexpr uint64_t kUsed = 1u << kCountBits;
 constexpr int kGenerationShift = kCountBits + 1;

@@ -4,8 +4,8 @@
 // unknown.
 //
 // Shape. A table of buckets of 16 words, one 64-bit atomic word for each (block, replica) pair:
-//   tag of the block's hash (30 bits) | replica slot (14) | slot generation (12) | used (1) | count
-//   (7)
+//   tag of the block's hash (34 bits) | replica slot (14) | slot generation (12) | used (1) | count
+//   (3)
 // The hash chooses the bucket. A word is read, written and replaced whole, so there are no locks
 // and no torn states, and the cost is exactly kWordBytes a pair within a fixed number of bytes. A
 // full bucket gives up a word by second chance: `used` is set by every record() and cleared when
@@ -19,10 +19,11 @@
 //    deepest block found is the depth, even if an earlier one was evicted.
 //  - A block remembers at most kWaysPerBucket replicas: the ones that were given it last. Where
 //    kHoldersEnough replicas hold a prefix, smaller depths of others are not searched for.
-//  - Two blocks are confused with a probability of about 2^-26 a probe of a full bucket: the worst
+//  - Two blocks are confused with a probability of about 2^-30 a probe of a full bucket: the worst
 //  is
 //    one request at a replica without its prefix.
-//  - An undo takes back one record(); a block recorded 127 times stays until evicted or retired.
+//  - An undo takes back one record(); a block recorded 7 times stays until evicted or retired, and
+//    is only read by further record()s: hot prefixes stay shared in the caches of all cores.
 //
 // Rejected: a radix tree (the peers' memory leaks: nodes to merge, owners to count, locks a node);
 // a set of replicas a block (a bitmap of 1,000 replicas costs 128 bytes where 8 do); one LRU a
@@ -95,7 +96,7 @@ class PrefixIndex {
  public:
   static constexpr size_t kWordBytes = 8;
   static constexpr size_t kWaysPerBucket = 16;
-  static constexpr uint32_t kCountMax = 127;
+  static constexpr uint32_t kCountMax = 7;
   static constexpr size_t kHoldersEnough = 8;
   static constexpr size_t kBlocksMax = 512;
 

@@ -35,10 +35,10 @@ Columns::Columns(uint32_t slots)
       running_(column<uint32_t>(slots)),
       waiting_(column<uint32_t>(slots)),
       kv_usage_(column<float>(slots)),
-      ttft_(column<int64_t>(slots)),
-      tpot_(column<int64_t>(slots)),
-      scraped_at_(column<int64_t>(slots)),
+      ttft_ns_(column<double>(slots)),
+      tpot_ns_(column<double>(slots)),
       fresh_(column<bool>(slots)),
+      samples_(slots),
       identity_(column<uint64_t>(slots)),
       health_(column<Health>(slots)),
       share_(column<float>(slots)),
@@ -46,6 +46,7 @@ Columns::Columns(uint32_t slots)
   for (uint32_t slot = 0; slot < slots; ++slot) {
     identity_[slot].store(base::mix64(slot), kRelaxed);
     share_[slot].store(1, kRelaxed);
+    running_[slot].store(kAllRunning, kRelaxed);
   }
 }
 
@@ -99,9 +100,16 @@ void Columns::set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_m
   running_[slot].store(sample.running, kRelaxed);
   waiting_[slot].store(sample.waiting, kRelaxed);
   kv_usage_[slot].store(sample.kv_usage, kRelaxed);
-  ttft_[slot].store(sample.latency.ttft.count(), kRelaxed);
-  tpot_[slot].store(sample.latency.tpot.count(), kRelaxed);
-  scraped_at_[slot].store(sample.at.time_since_epoch().count(), kRelaxed);
+  const Latency& latency = sample.latency;
+  const bool measured = latency.ttft > base::Nanos(0) && latency.tpot > base::Nanos(0);
+  ttft_ns_[slot].store(measured ? static_cast<double>(latency.ttft.count()) : 0, kRelaxed);
+  tpot_ns_[slot].store(measured ? static_cast<double>(latency.tpot.count()) : 0, kRelaxed);
+  Sample& whole = samples_[slot];
+  whole.running.store(sample.running, kRelaxed);
+  whole.waiting.store(sample.waiting, kRelaxed);
+  whole.ttft.store(latency.ttft.count(), kRelaxed);
+  whole.tpot.store(latency.tpot.count(), kRelaxed);
+  whole.at.store(sample.at.time_since_epoch().count(), kRelaxed);
   const uint32_t all = sample.running + sample.waiting;
   foreign_[slot].store(all > in_flight_max ? all - in_flight_max : 0, kRelaxed);
   fresh_[slot].store(true, kRelaxed);
@@ -109,16 +117,21 @@ void Columns::set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_m
 
 void Columns::set_stale(Slot slot) {
   foreign_[slot].store(0, kRelaxed);
+  running_[slot].store(kAllRunning, kRelaxed);
+  waiting_[slot].store(0, kRelaxed);
+  ttft_ns_[slot].store(0, kRelaxed);
+  tpot_ns_[slot].store(0, kRelaxed);
   fresh_[slot].store(false, kRelaxed);
 }
 
 Scraped Columns::scraped(Slot slot) const {
-  return {
-      .running = read(running_, slot),
-      .waiting = read(waiting_, slot),
-      .kv_usage = read(kv_usage_, slot),
-      .latency = {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))},
-      .at = base::TimePoint(base::Nanos(read(scraped_at_, slot)))};
+  const Sample& sample = samples_[slot];
+  return {.running = sample.running.load(kRelaxed),
+          .waiting = sample.waiting.load(kRelaxed),
+          .kv_usage = kv_usage(slot),
+          .latency = {.ttft = base::Nanos(sample.ttft.load(kRelaxed)),
+                      .tpot = base::Nanos(sample.tpot.load(kRelaxed))},
+          .at = base::TimePoint(base::Nanos(sample.at.load(kRelaxed)))};
 }
 
 void Columns::set_health(Slot slot, Health health) {

@@ -8,6 +8,7 @@
 // Traffic functions are called by way of Chooser, which pairs them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -91,14 +92,15 @@ class Columns {
   void set_stale(Slot slot);
   bool fresh(Slot slot) const { return read(fresh_, slot); }
   Scraped scraped(Slot slot) const;
-  uint32_t running(Slot slot) const { return read(running_, slot); }
-  uint32_t waiting(Slot slot) const { return read(waiting_, slot); }
   float kv_usage(Slot slot) const { return read(kv_usage_, slot); }
-  // Of a fresh sample; else nothing was measured.
-  Latency latency(Slot slot) const {
-    if (!fresh(slot)) return {};
-    return {.ttft = base::Nanos(read(ttft_, slot)), .tpot = base::Nanos(read(tpot_, slot))};
+  // Of a fresh sample, in a form that costs a pick little. Without one nobody is known to wait,
+  // neither there nor beyond what runs, and both times are 0, as where one of them is not measured.
+  uint32_t waiting(Slot slot) const { return read(waiting_, slot); }
+  int64_t beyond_running(Slot slot, uint32_t load) const {
+    return std::max<int64_t>(int64_t{load} - read(running_, slot), 0);
   }
+  double ttft_ns(Slot slot) const { return read(ttft_ns_, slot); }
+  double tpot_ns(Slot slot) const { return read(tpot_ns_, slot); }
 
   // How many lines of requests wait for room at the replica (router/waiting_lines.h). It is theirs
   // alone: open() leaves it.
@@ -121,6 +123,15 @@ class Columns {
   uint32_t returning() const { return returning_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr uint32_t kAllRunning = UINT32_MAX;
+  // The last sample as it was taken, whatever its age.
+  struct Sample {
+    std::atomic<uint32_t> running{0};
+    std::atomic<uint32_t> waiting{0};
+    std::atomic<int64_t> ttft{0};
+    std::atomic<int64_t> tpot{0};
+    std::atomic<int64_t> at{0};
+  };
   template <class T>
   using Column = base::LineArray<std::atomic<T>>;
   template <class T>
@@ -134,13 +145,13 @@ class Columns {
   Column<uint32_t> lines_;
   Column<uint64_t> prompt_tokens_;
   Column<uint64_t> given_;
-  Column<uint32_t> running_;
+  Column<uint32_t> running_;  // kAllRunning without a fresh sample
   Column<uint32_t> waiting_;
   Column<float> kv_usage_;
-  Column<int64_t> ttft_;
-  Column<int64_t> tpot_;
-  Column<int64_t> scraped_at_;
+  Column<double> ttft_ns_;
+  Column<double> tpot_ns_;
   Column<bool> fresh_;
+  base::LineArray<Sample> samples_;
   Column<uint64_t> identity_;
   Column<Health> health_;
   Column<float> share_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "pick/scorers/whole.h"
 
@@ -12,22 +13,17 @@ namespace {
 constexpr float kUnmeasured = 50;
 
 struct Range {
-  base::Nanos low = base::Nanos::max();
-  base::Nanos high{0};
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
 
-  void add(base::Nanos value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
+  // Times above 0; without a branch, as a pick adds thousands.
+  void add(double ns) {
+    low = std::min(low, ns > 0 ? ns : std::numeric_limits<double>::infinity());
+    high = std::max(high, ns);
   }
   // Points lost for each nanosecond above the lowest: the highest loses a hundred.
-  double points() const {
-    return high > low ? 100.0 / static_cast<double>((high - low).count()) : 0;
-  }
+  double points() const { return high > low ? 100.0 / (high - low) : 0; }
 };
-
-bool measured(const Latency& latency) {
-  return latency.ttft > base::Nanos(0) && latency.tpot > base::Nanos(0);
-}
 
 }  // namespace
 
@@ -46,21 +42,20 @@ void LeastLatencyScorer::score(const Context& context, std::span<const Slot> slo
                                Scores& scores) const {
   Range ttft;
   Range tpot;
+  const Columns& columns = context.columns;
   for (const Slot slot : slots) {
-    const Latency latency = context.columns.latency(slot);
-    if (!measured(latency)) continue;
-    ttft.add(latency.ttft);
-    tpot.add(latency.tpot);
+    ttft.add(columns.ttft_ns(slot));
+    tpot.add(columns.tpot_ns(slot));
   }
   const double ttft_points = ttft_share_ * ttft.points();
   const double tpot_points = (1 - ttft_share_) * tpot.points();
   for (const Slot slot : slots) {
-    const Latency latency = context.columns.latency(slot);
-    const double lost = ttft_points * static_cast<double>((latency.ttft - ttft.low).count()) +
-                        tpot_points * static_cast<double>((latency.tpot - tpot.low).count());
+    const double ttft_ns = columns.ttft_ns(slot);
+    const double lost =
+        ttft_points * (ttft_ns - ttft.low) + tpot_points * (columns.tpot_ns(slot) - tpot.low);
     // Clamped: a scrape may have changed it between the two passes.
-    const double score = std::clamp(100 - lost, 0.0, 100.0);
-    scores[slot] = measured(latency) ? static_cast<float>(whole(score)) : kUnmeasured;
+    const auto score = static_cast<float>(whole(std::clamp(100 - lost, 0.0, 100.0)));
+    scores[slot] = ttft_ns > 0 ? score : kUnmeasured;
   }
 }
 

@@ -7,12 +7,11 @@
 namespace fairlead::pick {
 namespace {
 
-constexpr float kWaitingWeight = 100;
+constexpr int64_t kWaitingWeight = 100;
 
 float base_of(const Columns& columns, Slot slot) {
-  const auto load = static_cast<float>(columns.load(slot));
-  if (!columns.fresh(slot)) return load;
-  return load + kWaitingWeight * std::max(load - static_cast<float>(columns.running(slot)), 0.0F);
+  const uint32_t load = columns.load(slot);
+  return static_cast<float>(load + kWaitingWeight * columns.beyond_running(slot, load));
 }
 
 }  // namespace
