@@ -6,11 +6,8 @@
 
 #include "base/append.h"
 #include "base/hash.h"
-#include "codec/prompt_pieces.h"
 #include "router/answer_relay.h"
 #include "router/explain.h"
-#include "router/form_field.h"
-#include "router/json_refusal.h"
 #include "router/passed_fields.h"
 
 namespace fairlead::router {
@@ -20,8 +17,6 @@ using base::ErrorCode;
 
 constexpr auto kModelWait = std::chrono::seconds(5);
 constexpr size_t kRequestIdBytesMax = 128;
-// About four bytes of JSON text a token: good enough for load, engines report the truth.
-constexpr size_t kBytesPerToken = 4;
 constexpr size_t kPiecesMax = 4;  // of a usual request: its head, and its body around one edit
 
 std::string_view kind_name(FailureKind kind) {
@@ -51,6 +46,7 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
     : shard_(shard),
       exchange_(exchange),
       endpoint_(endpoint),
+      request_(endpoint, exchange.body()),
       began_(shard.loop().now()),
       began_wall_(shard.loop().clock().wall()),
       end_(base::after(began_, shard.shared().config.request_timeout)),
@@ -59,8 +55,7 @@ Proxy::Proxy(Shard& shard, net::Exchange& exchange, const Endpoint& endpoint)
               .sample_ratio = shard.shared().config.trace_sample_ratio,
               .began = began_,
               .began_wall = began_wall_},
-             exchange.request(), shard.random()),
-      bytes_in_(exchange.body().size()) {
+             exchange.request(), shard.random()) {
   const net::RequestHead& head = exchange_.request();
   const std::string_view id = head.value("x-request-id");
   client_ = client_chain(shard_.shared().proxies, head).client();
@@ -92,7 +87,8 @@ rt::Task<void> Proxy::run() {
 // ---- before the first attempt -------------------------------------------------------------------
 
 [[gnu::noinline]] rt::Task<Proxy::Progress> Proxy::understand() {
-  std::optional<protocol::ApiError> refused = read_body();
+  std::optional<protocol::ApiError> refused =
+      request_.read(exchange_.request().value("content-type"));
   if (refused) {
     error_type_ = "request_parsing";
     co_await answer_error(std::move(*refused), std::nullopt);
@@ -104,54 +100,18 @@ rt::Task<void> Proxy::run() {
   if (scope.cancelled()) co_return Progress::kStop;
   if (query_.model == nullptr) {
     error_type_ = "route_not_found";
-    co_await answer_error(protocol::model_not_found(model_name_), std::nullopt);
+    co_await answer_error(protocol::model_not_found(request_.model()), std::nullopt);
     co_return Progress::kStop;
   }
-  model_ = &shard_.metrics().model(model_name_);
-  build_body();
+  model_ = &shard_.metrics().model(request_.model());
+  prepare_query();
+  cut_usage_ = shard_.shared().config.ask_usage && request_.ask_usage();
   co_return Progress::kGo;
-}
-
-std::optional<protocol::ApiError> Proxy::read_body() {
-  const std::string_view body = exchange_.body();
-  if (endpoint_.kind == EndpointKind::kMultipart) {
-    model_name_ = form_field(exchange_.request().value("content-type"), body, "model");
-  } else {
-    base::Result<codec::BodyScan> scan = codec::scan_body(body);
-    if (!scan) {
-      const std::string words = json_refusal(body);
-      return protocol::http_error(scan.error().wrap(
-          fmt::format("The request body is not valid JSON{}{}", words.empty() ? "" : ": ", words)));
-    }
-    scan_ = *scan;
-    std::string decoded;
-    model_name_ = codec::body_text(body, scan_.model_span, decoded);
-  }
-  if (model_name_.empty()) {
-    protocol::ApiError error = protocol::http_error(base::Error(
-        ErrorCode::kNotFound,
-        "model not found: the field 'model' must name one, as a string that is not empty."));
-    error.param = "model";
-    return error;
-  }
-  return missing_prompt();
-}
-
-// Elsewhere it is the engine's to say what it needs.
-std::optional<protocol::ApiError> Proxy::missing_prompt() const {
-  const bool chat = endpoint_.path == "/v1/chat/completions";
-  if (!chat || scan_.messages.present() || scan_.prompt.present() || scan_.input.present()) {
-    return std::nullopt;
-  }
-  protocol::ApiError error = protocol::http_error(
-      base::Error(ErrorCode::kNotFound, "prompt not found: the field 'messages' is missing."));
-  error.param = "messages";
-  return error;
 }
 
 const pick::Model* Proxy::known_model() {
   snapshot_ = shard_.snapshot();
-  return snapshot_->table.find(model_name_);
+  return snapshot_->table.find(request_.model());
 }
 
 // Waits for back ends that have not said yet what they serve.
@@ -165,33 +125,20 @@ const pick::Model* Proxy::known_model() {
   }
 }
 
+// What a pick goes by, but for the prompt's blocks.
+void Proxy::prepare_query() {
+  const RouterConfig& config = shard_.shared().config;
+  query_.prompt_tokens = request_.tokens();
+  query_.in_flight_max = config.backend_requests_max;
+  if (!shard_.policy().reads_sessions()) return;
+  const std::string_view session = exchange_.request().value(config.session_header);
+  if (!session.empty()) query_.session = base::hash64(session);
+}
+
 // The blocks lie in the shard's hasher, so they are hashed again for each pick and each undo.
 void Proxy::hash_prompt() {
   query_.blocks = {};
-  if (!shard_.policy().reads_prefixes() || endpoint_.kind != EndpointKind::kJson) return;
-  cache_index::PrefixHasher& hasher = shard_.hasher();
-  const std::string_view body = exchange_.body();
-  hasher.reset(model_name_, scan_.cache_salt.in(body));
-  codec::for_each_prompt_piece(body, scan_, [&hasher](const codec::PromptPiece& part) {
-    hasher.add(part.raw);
-    return !hasher.full();
-  });
-  query_.blocks = hasher.blocks();
-}
-
-void Proxy::build_body() {
-  body_ = exchange_.body();
-  query_.prompt_tokens = static_cast<uint32_t>(body_.size() / kBytesPerToken);
-  query_.in_flight_max = shard_.shared().config.backend_requests_max;
-  if (shard_.policy().reads_sessions()) {
-    const std::string_view session =
-        exchange_.request().value(shard_.shared().config.session_header);
-    if (!session.empty()) query_.session = base::hash64(session);
-  }
-  if (!shard_.shared().config.ask_usage || !scan_.streams || scan_.include_usage) return;
-  if (!endpoint_.has_usage_option) return;
-  edits_.request_usage(body_);
-  cut_usage_ = !edits_.empty();
+  if (shard_.policy().reads_prefixes()) query_.blocks = request_.blocks(shard_.hasher());
 }
 
 // ---- attempts -----------------------------------------------------------------------------------
@@ -211,7 +158,7 @@ void Proxy::build_body() {
             {.status = 503,
              .message = fmt::format(
                  "No replica that serves '{}' is available (request to all pods failed).",
-                 model_name_),
+                 request_.model()),
              .type = "server_error",
              .code = "no_replica"},
             std::chrono::seconds(1));
@@ -263,8 +210,8 @@ Proxy::Picked Proxy::pick_replica() {
   const base::Clock& clock = loop().clock();
   const base::TimePoint began = trace_.recorded() ? clock.now() : base::TimePoint{};
   hash_prompt();
-  query_.block_tokens =
-      static_cast<uint32_t>(shard_.policy().hashing().block_bytes / kBytesPerToken);
+  query_.block_tokens = static_cast<uint32_t>(shard_.policy().hashing().block_bytes /
+                                              InferenceRequest::kBytesPerToken);
   query_.now = loop().now();
   reservation_ = shard_.chooser().pick(query_, shard_.random(), shard_.pick_timer().next(*model_));
   if (!reservation_) {
@@ -346,7 +293,8 @@ Proxy::Failure Proxy::failure(FailureKind kind, const rt::Scope& scope, base::Er
   shard_.give_back(std::move(head_out_));
   pieces_ = Pieces();
   status_ = connection->response().status;
-  if (scan_.streams && status_ == 200) shard_.chooser().first_token(*reservation_, first_byte_);
+  if (request_.streams() && status_ == 200)
+    shard_.chooser().first_token(*reservation_, first_byte_);
   shard_.chooser().first_byte(*reservation_);
   AnswerRelay relay(shard_, exchange_,
                     {.request_id = request_id_,
@@ -377,11 +325,10 @@ void Proxy::learn_from(const codec::Usage& usage, AnswerRelay::End end) {
   const auto count = [](uint64_t tokens) {
     return static_cast<uint32_t>(std::min<uint64_t>(tokens, UINT32_MAX));
   };
-  if (!scan_.streams && end == AnswerRelay::End::kComplete) {
+  if (!request_.streams() && end == AnswerRelay::End::kComplete) {
     // The choices were made side by side.
-    const auto choices = static_cast<uint64_t>(std::max<int64_t>(1, scan_.n.value_or(1)));
-    shard_.chooser().whole_answer(*reservation_, count(usage.completion_tokens / choices),
-                                  first_byte_);
+    shard_.chooser().whole_answer(*reservation_,
+                                  count(usage.completion_tokens / request_.choices()), first_byte_);
   }
   pick::ReportedPrompt prompt{.tokens = count(usage.prompt_tokens)};
   if (usage.cached_tokens) prompt.cached = count(*usage.cached_tokens);
@@ -500,25 +447,15 @@ void Proxy::build_head() {
   append_chain(head_out_, client_chain(shared.proxies, head));
   head_out_.append("\r\nX-Request-Id: ").append(request_id_).append("\r\n");
   head_out_ += "Content-Length: ";
-  uint64_t length = body_.size();
-  for (const codec::Splice& splice : edits_.splices())
-    length += splice.insert.size() - splice.remove;
-  base::append_decimal(head_out_, length);
+  base::append_decimal(head_out_, request_.length());
   head_out_ += "\r\n\r\n";
 }
 
-// Head and body, with what is spliced in between the parts of the body that stay.
 void Proxy::collect_request() {
   build_head();
   pieces_.reserve(kPiecesMax);
   pieces_.assign(1, net::iovec_of(head_out_));
-  size_t from = 0;
-  for (const codec::Splice& splice : edits_.splices()) {
-    pieces_.push_back(net::iovec_of(body_.substr(from, splice.offset - from)));
-    pieces_.push_back(net::iovec_of(splice.insert));
-    from = splice.offset + splice.remove;
-  }
-  if (from < body_.size()) pieces_.push_back(net::iovec_of(body_.substr(from)));
+  request_.append_to(pieces_);
 }
 
 // ---- where there is no answer to relay
@@ -554,7 +491,7 @@ void Proxy::collect_request() {
                             : 502,
       .message = fmt::format("No replica of '{}' answered (request to all pods failed): the last "
                              "of {} tried failed ({}).",
-                             model_name_, attempts_, failure.error.describe()),
+                             request_.model(), attempts_, failure.error.describe()),
       .type = "server_error",
       .code = unreachable ? "no_replica"
               : late      ? "timeout"
@@ -598,14 +535,16 @@ void Proxy::account() {
   RequestEnd end{.path = endpoint_.path, .status = status_, .error_type = error_type_};
   end.duration = loop().now() - began_;
   end.usage = usage_;
-  end.input_tokens_estimate = bytes_in_ / kBytesPerToken;
-  if (first_byte_ != base::TimePoint{} && scan_.streams) end.first_token = first_byte_ - began_;
+  end.input_tokens_estimate = request_.bytes() / InferenceRequest::kBytesPerToken;
+  if (first_byte_ != base::TimePoint{} && request_.streams())
+    end.first_token = first_byte_ - began_;
   if (attempts_ > 0) {
     end.destination = Destination::kStatic;
     end.picked = picked_ - began_;
   }
   if (reservation_) {
-    const size_t block_tokens = shard_.policy().hashing().block_bytes / kBytesPerToken;
+    const size_t block_tokens =
+        shard_.policy().hashing().block_bytes / InferenceRequest::kBytesPerToken;
     end.predicted_cached_tokens = reservation_->held_blocks * block_tokens;
   }
   ShardMetrics& metrics = shard_.metrics();
@@ -614,7 +553,7 @@ void Proxy::account() {
   trace_.ended({.end = loop().now(),
                 .method = endpoint_.method,
                 .path = endpoint_.path,
-                .model = model_name_,
+                .model = request_.model(),
                 .status = status_,
                 .error = error_type_,
                 .input_tokens = end.input_tokens(),
@@ -631,12 +570,12 @@ void Proxy::log_access(const RequestEnd& end) {
   record.status = status_;
   record.error_type = error_type_;
   record.error_message = error_message_;
-  record.model = model_name_;
+  record.model = request_.model();
   record.request_id = request_id_;
   if (backend_ != nullptr) {
     record.selected_pod = backend_->name;
     record.backend_type = to_string(end.destination);
-    record.upstream_model = model_name_;
+    record.upstream_model = request_.model();
     record.upstream_processing = end.duration - end.picked;
   }
   record.upstream_status = upstream_status_;
@@ -653,7 +592,7 @@ void Proxy::log_access(const RequestEnd& end) {
     record.cached_tokens = usage_->cached_tokens.value_or(0);
   }
   if (first_byte_ != base::TimePoint{}) record.first_byte = first_byte_ - began_;
-  record.bytes_in = bytes_in_;
+  record.bytes_in = request_.bytes();
   record.bytes_out = bytes_out_;
   std::string client;
   net::append_ip(client, client_);

@@ -14,13 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "codec/body_edit.h"
-#include "codec/body_scan.h"
 #include "net/http_server.h"
 #include "protocol/errors.h"
 #include "router/admission.h"
 #include "router/answer_relay.h"
 #include "router/endpoints.h"
+#include "router/inference_request.h"
 #include "router/request_trace.h"
 #include "router/shard.h"
 
@@ -48,12 +47,10 @@ class Proxy {
 
   // Before the first attempt.
   rt::Task<Progress> understand();
-  std::optional<protocol::ApiError> read_body();
-  std::optional<protocol::ApiError> missing_prompt() const;
   const pick::Model* known_model();
   rt::Task<const pick::Model*> find_model();
+  void prepare_query();
   void hash_prompt();
-  void build_body();
 
   // An attempt.
   rt::Task<void> attempt_until_answered();
@@ -94,6 +91,7 @@ class Proxy {
   Shard& shard_;
   net::Exchange& exchange_;
   const Endpoint& endpoint_;
+  InferenceRequest request_;
   base::TimePoint began_;
   base::WallTime began_wall_;
   base::TimePoint end_;  // for the request altogether
@@ -101,10 +99,6 @@ class Proxy {
   rt::PooledString request_id_;
   net::Address client_;  // behind the proxies that are trusted
   RequestTrace trace_;
-  codec::BodyScan scan_;
-  rt::PooledString model_name_;
-  std::string_view body_;          // as the client sent it
-  codec::BodyEdits edits_{scan_};  // what engines get instead
   bool cut_usage_ = false;
   bool explains_ = false;
   std::string explanation_;
@@ -128,7 +122,6 @@ class Proxy {
   int upstream_status_ = 0;   // of the last attempt's head
   base::TimePoint picked_{};  // for the first time
   base::TimePoint first_byte_{};
-  uint64_t bytes_in_ = 0;
   uint64_t bytes_out_ = 0;
   std::optional<codec::Usage> usage_;
 };

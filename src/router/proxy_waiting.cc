@@ -28,8 +28,8 @@ rt::Task<Proxy::Picked> Proxy::wait_for_room() {
   Admission& admission = shard_.shared().admission;
   std::optional<Admission::Place> place(
       std::in_place, admission,
-      Admission::Arrival{.loop = loop(), .arrived = began_, .bytes = body_.size()});
-  if (const std::optional<Shed> shed = place->enter(model_name_, query_.model->slots)) {
+      Admission::Arrival{.loop = loop(), .arrived = began_, .bytes = request_.bytes()});
+  if (const std::optional<Shed> shed = place->enter(request_.model(), query_.model->slots)) {
     co_await answer_shed(*shed, admission.retry_after(loop().now()));
     co_return Picked::kEnded;
   }
@@ -65,7 +65,7 @@ rt::Task<void> Proxy::answer_shed(Shed shed, std::chrono::seconds retry_after) {
   co_await answer_error(
       {.status = 503,
        .message = fmt::format("All replicas that serve '{}' are full and {}: try again later.",
-                              model_name_, why(shed)),
+                              request_.model(), why(shed)),
        .type = "server_error",
        .code = "overloaded"},
       retry_after);
