@@ -21,6 +21,8 @@ struct Range {
     low = std::min(low, ns > 0 ? ns : std::numeric_limits<double>::infinity());
     high = std::max(high, ns);
   }
+  // Where nothing was measured, nothing is far from it.
+  double lowest() const { return high > 0 ? low : 0; }
   // Points lost for each nanosecond above the lowest: the highest loses a hundred.
   double points() const { return high > low ? 100.0 / (high - low) : 0; }
 };
@@ -49,10 +51,12 @@ void LeastLatencyScorer::score(const Context& context, std::span<const Slot> slo
   }
   const double ttft_points = ttft_share_ * ttft.points();
   const double tpot_points = (1 - ttft_share_) * tpot.points();
+  const double ttft_low = ttft.lowest();
+  const double tpot_low = tpot.lowest();
   for (const Slot slot : slots) {
     const double ttft_ns = columns.ttft_ns(slot);
     const double lost =
-        ttft_points * (ttft_ns - ttft.low) + tpot_points * (columns.tpot_ns(slot) - tpot.low);
+        ttft_points * (ttft_ns - ttft_low) + tpot_points * (columns.tpot_ns(slot) - tpot_low);
     // Clamped: a scrape may have changed it between the two passes.
     const auto score = static_cast<float>(whole(std::clamp(100 - lost, 0.0, 100.0)));
     scores[slot] = ttft_ns > 0 ? score : kUnmeasured;

@@ -47,6 +47,12 @@ TEST(LeastLatencyScorer, AReplicaThatHasMeasuredNothingIsInTheMiddle) {
   EXPECT_EQ(latency_scored(world), (Scores{100, 0, 50, 50}));
 }
 
+// The sanitizer fails it should the range of nothing be computed with.
+TEST(LeastLatencyScorer, WhereNothingIsMeasuredAllAreInTheMiddle) {
+  testing::World world(2);
+  EXPECT_EQ(latency_scored(world), (Scores{50, 50}));
+}
+
 TEST(LeastLatencyScorer, AStaleMeasurementIsNone) {
   testing::World world(2);
   measure(world, 0, milliseconds(100), milliseconds(10));
