@@ -210,3 +210,13 @@ def mark(met):
 
 def median(results, name, key):
     return statistics.median(r[key] for r in results[name])
+
+
+def median_pair(pairs):
+    """Of (base, ours) measured beside each other, the pair with the median ratio."""
+    pairs = sorted(pairs, key=lambda pair: pair[1] / pair[0])
+    return pairs[len(pairs) // 2]
+
+
+def median_round(results, base, ours, key):
+    return median_pair([(b[key], o[key]) for b, o in zip(results[base], results[ours], strict=True)])
