@@ -172,14 +172,19 @@ void AccessLog::append(size_t shard, const AccessRecord& record) {
   Shard& own = *shards_[shard];
   own.line.clear();
   append_access_line(own.line, record, options_.format);
-  own.ring.append(own.line);
+  if (!own.ring.append(own.line)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    half_full_ = true;
+  }
+  wake_.notify_all();
 }
 
 void AccessLog::write_pending() {
   const std::lock_guard lock(writing_);
-  std::string batch;
-  for (const auto& shard : shards_) shard->ring.drain(batch);
-  if (!batch.empty()) sink_(batch);
+  batch_.clear();
+  for (const auto& shard : shards_) shard->ring.drain(batch_);
+  if (!batch_.empty()) sink_(batch_);
 }
 
 uint64_t AccessLog::dropped() const {
@@ -191,7 +196,8 @@ uint64_t AccessLog::dropped() const {
 void AccessLog::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, options_.interval);
+    wake_.wait_for(lock, options_.interval, [this] { return stopping_ || half_full_; });
+    half_full_ = false;
     lock.unlock();
     write_pending();
     lock.lock();

@@ -8,8 +8,8 @@
 //   AccessLog log(sink, {.shards = 4});
 //   log.append(shard, record);          // on that shard's thread: no lock, no system call
 //
-// The background thread writes every `interval`; with an interval of zero there is none, and
-// write_pending() does it when told. The destructor writes what is left.
+// The background thread writes every `interval`, and when a ring is half full; with an interval of
+// zero there is none, and write_pending() does it when told. The destructor writes what is left.
 #pragma once
 
 #include <condition_variable>
@@ -89,8 +89,10 @@ class AccessLog {
   const AccessLogOptions options_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::mutex writing_;
+  std::string batch_;  // under writing_
   std::mutex mutex_;
   std::condition_variable wake_;
+  bool half_full_ = false;  // some ring, since the last batch
   bool stopping_ = false;
   std::thread thread_;
 };

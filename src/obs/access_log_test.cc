@@ -156,6 +156,28 @@ TEST(AccessLog, WritesInTheBackgroundAndWhatIsLeftAtTheEnd) {
                          line_of({.method = "PUT"}, LineFormat::kText));
 }
 
+// At 20,000 requests a second a ring is full before the interval is over.
+TEST(AccessLog, ARingThatFillsIsWrittenBeforeItsInterval) {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  size_t written = 0;
+  const auto sink = [&](std::string_view lines) {
+    const std::lock_guard lock(mutex);
+    written += lines.size();
+    arrived.notify_all();
+  };
+  const size_t line = line_of({.method = "GET"}, LineFormat::kText).size();
+  AccessLog log(sink, {.ring = base::Bytes(4 * line), .interval = std::chrono::hours(1)});
+  for (size_t i = 1; i <= 30; ++i) {
+    log.append(0, {.method = "GET"});
+    if (i % 3 != 0) continue;
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(
+        arrived.wait_for(lock, std::chrono::seconds(30), [&] { return written == i * line; }));
+  }
+  EXPECT_EQ(log.dropped(), 0u);
+}
+
 TEST(FileSink, AppendsAndNamesTheFileItCannotOpen) {
   const std::string path = testing::TempDir() + "fairlead-sink-" + std::to_string(::getpid());
   for (const char* line : {"a\n", "b\n"}) (*file_sink(path))(line);

@@ -17,7 +17,8 @@ class ByteRing {
  public:
   explicit ByteRing(size_t size);
 
-  void append(std::string_view record);
+  // Whether the ring is by this record more than half full: time to drain it.
+  bool append(std::string_view record);
   // Moves whole records to the end of `batch`, in order.
   void drain(std::string& batch);
   // Records that did not fit. Any thread.
