@@ -68,6 +68,7 @@ class Trouble:
 
     def fault(self, i):
         self.counts["fault"] += 1
+        self.engines[i].wait_ready(self.engines[i].port, "/health")  # it may be starting after a kill
         self.set_faults(i, self.random.choice(FAULTS))
         return lambda: self.set_faults(i, HEALED)
 
