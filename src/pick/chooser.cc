@@ -137,7 +137,6 @@ std::string_view Chooser::why_left_out(const Context& context, Slot slot) const 
 void Chooser::first_byte(Reservation& reservation) {
   if (!reservation.awaits_first_byte) return;
   reservation.awaits_first_byte = false;
-  columns_.prompt_done(reservation.slot(), reservation.prompt_tokens);
   if (reservation.predicted) columns_.ttft_model(reservation.slot()).first_byte(reservation.work);
 }
 

@@ -52,7 +52,6 @@ TEST(Chooser, UndoLeavesNothingBehind) {
   EXPECT_GT(world.index.stats().entries, 0u);
   chooser.undo(*pick, blocks);
   EXPECT_EQ(world.columns.in_flight(0), 0u);
-  EXPECT_EQ(world.columns.prompt_tokens_in_flight(0), 0u);
   EXPECT_EQ(world.columns.prompt_tokens_given(0), 0u);
   EXPECT_EQ(world.index.stats().entries, 0u);
 }
@@ -67,7 +66,6 @@ TEST(Chooser, FinishKeepsTheRecordAndTheTokensGiven) {
   auto pick = chooser.pick(world.query, world.random);
   chooser.first_byte(*pick);
   chooser.first_byte(*pick);
-  EXPECT_EQ(world.columns.prompt_tokens_in_flight(0), 0u);
   EXPECT_EQ(world.columns.in_flight(0), 1u);
   chooser.finish(*pick);
   EXPECT_EQ(world.columns.in_flight(0), 0u);
@@ -293,7 +291,6 @@ TEST(Chooser, RandomWorldsKeepTheRules) {
     for (uint32_t i = 0; i < slots; ++i) {
       all.push_back(static_cast<Slot>(i));
       ASSERT_EQ(world.columns.in_flight(all.back()), 0u) << "seed " << seed;
-      ASSERT_EQ(world.columns.prompt_tokens_in_flight(all.back()), 0u) << "seed " << seed;
       ASSERT_EQ(world.columns.ttft_model(all.back()).queued(), 0u) << "seed " << seed;
       ASSERT_EQ(world.columns.ttft_model(all.back()).context(), 0u) << "seed " << seed;
     }

@@ -30,7 +30,6 @@ Columns::Columns(uint32_t slots)
       in_flight_(column<uint32_t>(slots)),
       foreign_(column<uint32_t>(slots)),
       lines_(column<uint32_t>(slots)),
-      prompt_tokens_(column<uint64_t>(slots)),
       given_(column<uint64_t>(slots)),
       running_(column<uint32_t>(slots)),
       waiting_(column<uint32_t>(slots)),
@@ -58,7 +57,6 @@ void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
     given = i == 0 ? peer : std::min(given, peer);
   }
   in_flight_[slot].store(0, kRelaxed);
-  prompt_tokens_[slot].store(0, kRelaxed);
   given_[slot].store(given, kRelaxed);
   set_scraped(slot, Scraped{}, 0);
   set_stale(slot);
@@ -70,7 +68,6 @@ void Columns::open(Slot slot, std::span<const Slot> peers, uint64_t identity) {
 
 void Columns::begin(Slot slot, uint32_t prompt_tokens) {
   in_flight_[slot].fetch_add(1, kRelaxed);
-  prompt_tokens_[slot].fetch_add(prompt_tokens, kRelaxed);
   given_[slot].fetch_add(prompt_tokens, kRelaxed);
 }
 
@@ -79,13 +76,8 @@ bool Columns::try_begin(Slot slot, uint32_t prompt_tokens, uint32_t in_flight_ma
   do {
     if (in_flight >= in_flight_max) return false;
   } while (!in_flight_[slot].compare_exchange_weak(in_flight, in_flight + 1, kRelaxed));
-  prompt_tokens_[slot].fetch_add(prompt_tokens, kRelaxed);
   given_[slot].fetch_add(prompt_tokens, kRelaxed);
   return true;
-}
-
-void Columns::prompt_done(Slot slot, uint32_t prompt_tokens) {
-  subtract<uint64_t>(prompt_tokens_[slot], prompt_tokens);
 }
 
 void Columns::end(Slot slot) { subtract<uint32_t>(in_flight_[slot], 1); }

@@ -54,16 +54,14 @@ class Columns {
   // all routers.
   void open(Slot slot, std::span<const Slot> peers, uint64_t identity);
 
-  // Traffic. Prompt tokens count as in flight until the first byte of the answer.
+  // Traffic.
   void begin(Slot slot, uint32_t prompt_tokens);
   // The same, unless `in_flight_max` requests are there: then false, and nothing is changed.
   bool try_begin(Slot slot, uint32_t prompt_tokens, uint32_t in_flight_max);
-  void prompt_done(Slot slot, uint32_t prompt_tokens);
   void end(Slot slot);
   void take_back_given(Slot slot, uint32_t prompt_tokens);
 
   uint32_t in_flight(Slot slot) const { return read(in_flight_, slot); }
-  uint64_t prompt_tokens_in_flight(Slot slot) const { return read(prompt_tokens_, slot); }
   uint64_t prompt_tokens_given(Slot slot) const { return read(given_, slot); }
 
   // Requests of this router and, as far as scraping tells, of others.
@@ -74,7 +72,6 @@ class Columns {
   void prefetch(Slot slot) const {
     __builtin_prefetch(&ttft_models_[slot], 1);
     __builtin_prefetch(&in_flight_[slot], 1);
-    __builtin_prefetch(&prompt_tokens_[slot], 1);
     __builtin_prefetch(&given_[slot], 1);
     __builtin_prefetch(&foreign_[slot]);
   }
@@ -143,7 +140,6 @@ class Columns {
   Column<uint32_t> in_flight_;
   Column<uint32_t> foreign_;
   Column<uint32_t> lines_;
-  Column<uint64_t> prompt_tokens_;
   Column<uint64_t> given_;
   Column<uint32_t> running_;  // kAllRunning without a fresh sample
   Column<uint32_t> waiting_;

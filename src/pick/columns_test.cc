@@ -12,11 +12,8 @@ TEST(Columns, CountARequestFromItsPickToItsEnd) {
   columns.begin(2, 100);
   columns.begin(2, 50);
   EXPECT_EQ(columns.in_flight(2), 2u);
-  EXPECT_EQ(columns.prompt_tokens_in_flight(2), 150u);
-  columns.prompt_done(2, 100);
   columns.end(2);
   EXPECT_EQ(columns.in_flight(2), 1u);
-  EXPECT_EQ(columns.prompt_tokens_in_flight(2), 50u);
   EXPECT_EQ(columns.prompt_tokens_given(2), 150u);
   EXPECT_EQ(columns.in_flight(1), 0u);
 }
@@ -26,9 +23,9 @@ TEST(Columns, ACounterNeverGoesBelowZero) {
   const uint64_t bugs = base::soft_checks_failed();
   columns.end(0);
   columns.begin(0, 5);
-  columns.prompt_done(0, 9);
+  columns.take_back_given(0, 9);
   EXPECT_EQ(columns.in_flight(0), 1u);
-  EXPECT_EQ(columns.prompt_tokens_in_flight(0), 0u);
+  EXPECT_EQ(columns.prompt_tokens_given(0), 0u);
   EXPECT_EQ(base::soft_checks_failed(), bugs + 2);
 }
 
@@ -124,7 +121,6 @@ TEST(Columns, ANewReplicaStartsWithTheTokensOfTheOneGivenFewest) {
   columns.open(2, std::array<Slot, 2>{0, 1}, 2);
   EXPECT_EQ(columns.prompt_tokens_given(2), 300u);
   columns.begin(2, 50);
-  columns.prompt_done(2, 50);
   columns.end(2);
   columns.open(2, {}, 2);
   EXPECT_EQ(columns.prompt_tokens_given(2), 0u);

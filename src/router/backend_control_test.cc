@@ -495,7 +495,6 @@ TEST_F(BackendControlTest, ASlotIsUsedAgainOnlyWhenNothingNamesOrUsesIt) {
   record(0);  // a shard that still has the old snapshot
 
   columns_.end(0);
-  columns_.prompt_done(0, 100);
   write_file("backends: [\"http://10.0.0.2:8000\", \"http://10.0.0.3:8000\"]");
   run_for(seconds(2));
   EXPECT_EQ(slots_of("llama"), (std::vector<Slot>{1, 2})) << "the old snapshot names slot 0";
@@ -550,7 +549,6 @@ TEST_F(BackendControlTest, ANewReplicaIsNotFloodedToCatchUp) {
   start(BackendOptions{.backends_file = file_});
   run_for(seconds(1));
   columns_.begin(0, 5'000);
-  columns_.prompt_done(0, 5'000);
   columns_.end(0);
   write_file("backends: [\"http://10.0.0.1:8000\", \"http://10.0.0.2:8000\"]");
   run_for(seconds(2));

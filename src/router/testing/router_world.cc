@@ -190,7 +190,8 @@ void RouterTest::expect_idle() {
   for (uint32_t i = 0; i < router_->columns().slots(); ++i) {
     const auto slot = static_cast<pick::Slot>(i);
     EXPECT_EQ(router_->columns().in_flight(slot), 0U) << i;
-    EXPECT_EQ(router_->columns().prompt_tokens_in_flight(slot), 0U) << i;
+    EXPECT_EQ(router_->columns().ttft_model(slot).queued(), 0U) << i;
+    EXPECT_EQ(router_->columns().ttft_model(slot).context(), 0U) << i;
   }
   for (const FakeEngine& e : engines_) EXPECT_EQ(e.active(), 0U) << net::to_string(e.address());
 }
