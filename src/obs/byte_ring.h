@@ -21,6 +21,11 @@ class ByteRing {
   bool append(std::string_view record);
   // Moves whole records to the end of `batch`, in order.
   void drain(std::string& batch);
+  // Any thread.
+  bool half_full() const {
+    const uint64_t read = read_.load(std::memory_order_relaxed);
+    return written_.load(std::memory_order_relaxed) > read + bytes_.size() / 2;
+  }
   // Records that did not fit. Any thread.
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 

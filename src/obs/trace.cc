@@ -176,6 +176,11 @@ void SpanBuffer::drain(std::string& lines) {
   for (const auto& shard : shards_) shard->ring.drain(lines);
 }
 
+bool SpanBuffer::half_full() const {
+  return std::any_of(shards_.begin(), shards_.end(),
+                     [](const auto& shard) { return shard->ring.half_full(); });
+}
+
 uint64_t SpanBuffer::dropped() const {
   uint64_t sum = 0;
   for (const auto& shard : shards_) sum += shard->ring.dropped();

@@ -76,6 +76,8 @@ class SpanBuffer {
   void append(size_t shard, const Span& span);
   // Appends all spans so far, one a line. One thread.
   void drain(std::string& lines);
+  // Whether a shard's ring is: time to drain it. Any thread.
+  bool half_full() const;
   // Spans lost to full rings.
   uint64_t dropped() const;
 

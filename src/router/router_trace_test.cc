@@ -199,6 +199,19 @@ TEST_F(RouterTrace, SendsManySpansInBatches) {
   EXPECT_EQ(metric("fairlead_trace_spans_exported_total"), 600);
 }
 
+TEST_F(RouterTrace, LosesNoSpanOfABusyRouter) {
+  engine(1);
+  start_traced();
+  // Several times what a ring holds, within an interval.
+  for (int i = 0; i < 40; ++i) {
+    for (int n = 0; n < 200; ++n) send(post(chat("hi")));
+    run_for(milliseconds(25));
+  }
+  run_for(seconds(3));
+  EXPECT_EQ(metric(R"(fairlead_trace_spans_dropped_total{reason="buffer"})"), 0);
+  EXPECT_EQ(metric("fairlead_trace_spans_exported_total"), 40 * 200 * 3);
+}
+
 TEST_F(RouterTrace, TriesAgainWhereTheCollectorAsksForPatience) {
   engine(1);
   start_traced();

@@ -30,9 +30,7 @@ SpanExporter::SpanExporter(net::Network& network, obs::SpanBuffer& spans, obs::L
 
 rt::Task<void> SpanExporter::run() {
   const rt::Loop& loop = network_.loop();
-  for (;;) {
-    const base::TimePoint next = base::after(loop.now(), options_.interval);
-    if (co_await rt::sleep_until(next) == rt::WaitStatus::kCancelled) break;
+  while (co_await time_to_send() != rt::WaitStatus::kCancelled) {
     const bool sent = co_await send_all(options_.tries_max);
     if (!sent) break;
   }
@@ -42,6 +40,17 @@ rt::Task<void> SpanExporter::run() {
   connection_.reset();
   static_cast<void>(co_await send_all(1).in(last));
   connection_.reset();
+}
+
+rt::Task<rt::WaitStatus> SpanExporter::time_to_send() {
+  const rt::Loop& loop = network_.loop();
+  const base::TimePoint next = base::after(loop.now(), options_.interval);
+  rt::WaitStatus status;
+  do {
+    const base::TimePoint look = base::after(loop.now(), options_.look_interval);
+    status = co_await rt::sleep_until(std::min(next, look));
+  } while (status != rt::WaitStatus::kCancelled && loop.now() < next && !spans_.half_full());
+  co_return status;
 }
 
 rt::Task<bool> SpanExporter::send_all(uint32_t tries_max) {

@@ -1,11 +1,11 @@
 // SpanExporter: sends the spans of all shards to a collector, as OTLP/HTTP with JSON. Lives on the
 // control loop.
 //
-// Once an interval it empties the shards' rings and posts what it finds in batches. A collector
-// that is away, or asks for patience (429, 502, 503, 504), is tried again with growing pauses, up
-// to `tries_max` times a batch; then, and at any other refusal, the batch is dropped and counted.
-// While it waits the rings fill, and they are bounded: a dead collector costs their memory and
-// nothing else.
+// Once an interval, or when one is half full, it empties the shards' rings and posts what it finds
+// in batches. A collector that is away, or asks for patience (429, 502, 503, 504), is tried again
+// with growing pauses, up to `tries_max` times a batch; then, and at any other refusal, the batch
+// is dropped and counted. While it waits the rings fill, and they are bounded: a dead collector
+// costs their memory and nothing else.
 #pragma once
 
 #include <memory>
@@ -23,6 +23,7 @@ struct SpanExporterOptions {
   net::HostPort collector;
   obs::Resource resource;  // its views outlive the exporter
   base::Nanos interval = std::chrono::seconds(1);
+  base::Nanos look_interval = std::chrono::milliseconds(20);  // for rings that are half full
   size_t batch_spans_max = 512;
   base::Nanos connect_timeout = std::chrono::seconds(1);
   base::Nanos answer_timeout = std::chrono::seconds(10);
@@ -47,6 +48,7 @@ class SpanExporter {
 
  private:
   enum class Delivery : uint8_t { kDone, kTryAgain, kRefused };
+  rt::Task<rt::WaitStatus> time_to_send();
   // Everything there is. False when cancelled in between; the rest stays.
   rt::Task<bool> send_all(uint32_t tries_max);
   rt::Task<Delivery> post(std::string_view lines);
