@@ -191,9 +191,9 @@ class Rig:
                 slices[server.name].append(result)
         return {name: summed(results) for name, results in slices.items()}
 
-    def interleaved(self, mode, connections, targets):
+    def interleaved(self, mode, connections, targets, rounds=None):
         """By target name: its rounds, the targets taking turns within each."""
-        rounds = [self.round(mode, connections, targets) for _ in range(self.args.rounds)]
+        rounds = [self.round(mode, connections, targets) for _ in range(rounds or self.args.rounds)]
         return {server.name: [r[server.name] for r in rounds] for server in targets}
 
     def close(self):
