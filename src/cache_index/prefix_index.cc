@@ -82,14 +82,8 @@ base::Result<> PrefixIndexOptions::validate() const {
 }
 
 void Depths::clear() {
-  for (const Slot slot : holders_) depth_[slot] = 0;
-  holders_.clear();
-}
-
-void Depths::raise(Slot slot, uint16_t depth) {
-  uint16_t& now = depth_[slot];
-  if (now == 0) holders_.push_back(slot);
-  now = std::max(now, depth);
+  for (const Slot slot : holders()) depth_[slot] = 0;
+  holder_count_ = 0;
 }
 
 size_t PrefixIndex::entries_for(size_t depth) {
@@ -222,22 +216,21 @@ int64_t PrefixIndex::record_block(uint64_t hash, Holder holder) {
   const uint64_t identity = identity_of(hash, holder);
   for (int tries = 0; tries < kTriesMax; ++tries) {
     Word* empty = nullptr;
-    Word* mine = nullptr;
     uint64_t seen = 0;
-    for (Word& way : bucket.words) {
-      const uint64_t word = way.load(kRelaxed);
-      if ((word & kIdentityMask) == identity) {
-        mine = &way;
-        seen = word;
-        break;
-      }
-      if (word == 0 && empty == nullptr) empty = &way;
+    Word* way = bucket.words.data();
+    Word* const end = way + kWaysPerBucket;
+    // Unrolled it would compute the addresses of all words first, of which it mostly needs few.
+#pragma clang loop unroll(disable)
+    for (; way != end; ++way) {
+      seen = way->load(kRelaxed);
+      if ((seen & kIdentityMask) == identity) break;
+      if (seen == 0 && empty == nullptr) empty = way;
     }
-    if (mine != nullptr) {
+    if (way != end) {
       // A word that is used and counted out is not written again: hot blocks stay shared in caches.
       const uint64_t counted = (seen & kCountMask) == kCountMax ? seen : seen + 1;
       if ((counted | kUsed) == seen) return 0;
-      if (mine->compare_exchange_weak(seen, counted | kUsed, kRelaxed)) return 0;
+      if (way->compare_exchange_weak(seen, counted | kUsed, kRelaxed)) return 0;
     } else if (empty != nullptr) {
       uint64_t nothing = 0;
       if (empty->compare_exchange_strong(nothing, identity | kUsed | 1, kRelaxed)) return 1;

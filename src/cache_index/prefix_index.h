@@ -41,6 +41,7 @@
 //   index.retire(std::array{chosen});                // the replica is gone, or its cache is
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -77,19 +78,24 @@ struct PrefixIndexOptions {
 // Scratch of lookup(): how many leading blocks each slot holds. One thread.
 class Depths {
  public:
-  explicit Depths(uint32_t slots) : depth_(slots, 0) { holders_.reserve(slots); }
+  explicit Depths(uint32_t slots) : depth_(slots, 0), holders_(slots) {}
 
   uint16_t of(Slot slot) const { return depth_[slot]; }
   // The slots with a depth above zero, in no particular but a reproducible order.
-  std::span<const Slot> holders() const { return holders_; }
+  std::span<const Slot> holders() const { return {holders_.data(), holder_count_}; }
   void clear();
 
  private:
   friend class PrefixIndex;
-  void raise(Slot slot, uint16_t depth);
+  void raise(Slot slot, uint16_t depth) {
+    uint16_t& now = depth_[slot];
+    if (now == 0) holders_[holder_count_++] = slot;
+    now = std::max(now, depth);
+  }
 
   std::vector<uint16_t> depth_;
   std::vector<Slot> holders_;
+  size_t holder_count_ = 0;
 };
 
 class PrefixIndex {
