@@ -97,8 +97,8 @@ Explanation Chooser::explain(const Query& query, const Reservation& pick, base::
   explain_left_out(context, explanation);
   explanation.chosen = row(pick.slot());
   std::erase(candidates, pick.slot());
-  if (!policy_->picker().scores_all()) {
-    for (size_t i = 0; i < explanation.scorer_count; ++i) context.score(i, candidates);
+  for (size_t i = policy_->picker().columns_of_all(); i < explanation.scorer_count; ++i) {
+    context.score(i, candidates);
   }
   const size_t count = std::min(candidates.size(), Explanation::kOthersMax);
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count),

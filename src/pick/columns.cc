@@ -1,14 +1,17 @@
 #include "pick/columns.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "pick/whole.h"
 
 namespace fairlead::pick {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 base::LineArray<std::atomic<T>> column(uint32_t slots) {
@@ -33,7 +36,7 @@ Columns::Columns(uint32_t slots)
       given_(column<uint64_t>(slots)),
       running_(column<uint32_t>(slots)),
       waiting_(column<uint32_t>(slots)),
-      kv_usage_(column<float>(slots)),
+      kv_free_percent_(column<float>(slots)),
       ttft_ns_(column<double>(slots)),
       tpot_ns_(column<double>(slots)),
       fresh_(column<bool>(slots)),
@@ -45,7 +48,8 @@ Columns::Columns(uint32_t slots)
   for (uint32_t slot = 0; slot < slots; ++slot) {
     identity_[slot].store(base::mix64(slot), kRelaxed);
     share_[slot].store(1, kRelaxed);
-    running_[slot].store(kAllRunning, kRelaxed);
+    set_scraped(static_cast<Slot>(slot), {}, 0);
+    set_stale(static_cast<Slot>(slot));
   }
 }
 
@@ -91,14 +95,15 @@ void Columns::take_back_given(Slot slot, uint32_t prompt_tokens) {
 void Columns::set_scraped(Slot slot, const Scraped& sample, uint32_t in_flight_max) {
   running_[slot].store(sample.running, kRelaxed);
   waiting_[slot].store(sample.waiting, kRelaxed);
-  kv_usage_[slot].store(sample.kv_usage, kRelaxed);
+  kv_free_percent_[slot].store(static_cast<float>(whole(100 * (1 - sample.kv_usage))), kRelaxed);
   const Latency& latency = sample.latency;
   const bool measured = latency.ttft > base::Nanos(0) && latency.tpot > base::Nanos(0);
-  ttft_ns_[slot].store(measured ? static_cast<double>(latency.ttft.count()) : 0, kRelaxed);
-  tpot_ns_[slot].store(measured ? static_cast<double>(latency.tpot.count()) : 0, kRelaxed);
+  ttft_ns_[slot].store(measured ? static_cast<double>(latency.ttft.count()) : kNaN, kRelaxed);
+  tpot_ns_[slot].store(measured ? static_cast<double>(latency.tpot.count()) : kNaN, kRelaxed);
   Sample& whole = samples_[slot];
   whole.running.store(sample.running, kRelaxed);
   whole.waiting.store(sample.waiting, kRelaxed);
+  whole.kv_usage.store(sample.kv_usage, kRelaxed);
   whole.ttft.store(latency.ttft.count(), kRelaxed);
   whole.tpot.store(latency.tpot.count(), kRelaxed);
   whole.at.store(sample.at.time_since_epoch().count(), kRelaxed);
@@ -111,8 +116,8 @@ void Columns::set_stale(Slot slot) {
   foreign_[slot].store(0, kRelaxed);
   running_[slot].store(kAllRunning, kRelaxed);
   waiting_[slot].store(0, kRelaxed);
-  ttft_ns_[slot].store(0, kRelaxed);
-  tpot_ns_[slot].store(0, kRelaxed);
+  ttft_ns_[slot].store(kNaN, kRelaxed);
+  tpot_ns_[slot].store(kNaN, kRelaxed);
   fresh_[slot].store(false, kRelaxed);
 }
 
@@ -120,7 +125,7 @@ Scraped Columns::scraped(Slot slot) const {
   const Sample& sample = samples_[slot];
   return {.running = sample.running.load(kRelaxed),
           .waiting = sample.waiting.load(kRelaxed),
-          .kv_usage = kv_usage(slot),
+          .kv_usage = sample.kv_usage.load(kRelaxed),
           .latency = {.ttft = base::Nanos(sample.ttft.load(kRelaxed)),
                       .tpot = base::Nanos(sample.tpot.load(kRelaxed))},
           .at = base::TimePoint(base::Nanos(sample.at.load(kRelaxed)))};

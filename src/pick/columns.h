@@ -89,9 +89,11 @@ class Columns {
   void set_stale(Slot slot);
   bool fresh(Slot slot) const { return read(fresh_, slot); }
   Scraped scraped(Slot slot) const;
-  float kv_usage(Slot slot) const { return read(kv_usage_, slot); }
+  // Of the last sample, whatever its age: how much of the KV cache is free, in whole percent.
+  float kv_free_percent(Slot slot) const { return read(kv_free_percent_, slot); }
   // Of a fresh sample, in a form that costs a pick little. Without one nobody is known to wait,
-  // neither there nor beyond what runs, and both times are 0, as where one of them is not measured.
+  // neither there nor beyond what runs, and both times are NaN, which minima and maxima pass over;
+  // as where one of them is not measured.
   uint32_t waiting(Slot slot) const { return read(waiting_, slot); }
   int64_t beyond_running(Slot slot, uint32_t load) const {
     return std::max<int64_t>(int64_t{load} - read(running_, slot), 0);
@@ -125,6 +127,7 @@ class Columns {
   struct Sample {
     std::atomic<uint32_t> running{0};
     std::atomic<uint32_t> waiting{0};
+    std::atomic<float> kv_usage{0};
     std::atomic<int64_t> ttft{0};
     std::atomic<int64_t> tpot{0};
     std::atomic<int64_t> at{0};
@@ -143,7 +146,7 @@ class Columns {
   Column<uint64_t> given_;
   Column<uint32_t> running_;  // kAllRunning without a fresh sample
   Column<uint32_t> waiting_;
-  Column<float> kv_usage_;
+  Column<float> kv_free_percent_;
   Column<double> ttft_ns_;
   Column<double> tpot_ns_;
   Column<bool> fresh_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 namespace fairlead::pick {
 namespace {
@@ -66,8 +67,8 @@ TEST(Columns, AStaleSampleStaysReadableButIsNotActedUpon) {
   EXPECT_EQ(columns.beyond_running(0, 2), 0);
   columns.set_stale(0);
   EXPECT_FALSE(columns.fresh(0));
-  EXPECT_EQ(columns.ttft_ns(0), 0);
-  EXPECT_EQ(columns.tpot_ns(0), 0);
+  EXPECT_TRUE(std::isnan(columns.ttft_ns(0)));
+  EXPECT_TRUE(std::isnan(columns.tpot_ns(0)));
   EXPECT_EQ(columns.waiting(0), 0u);
   EXPECT_EQ(columns.beyond_running(0, 5), 0);
   EXPECT_EQ(columns.load(0), 0u);

@@ -130,8 +130,9 @@ class Picker {
   virtual std::string_view name() const = 0;
   // The columns it may ask for, in order. At most kScorersMax.
   virtual std::span<const std::string_view> scorers() const = 0;
-  // Whether it scores all candidates anyway, so that an explanation need not.
-  virtual bool scores_all() const { return false; }
+  // In how many of its columns, from the first on, it scores all candidates anyway: an explanation
+  // has them scored in the others.
+  virtual size_t columns_of_all() const { return 0; }
   // At least one candidate is there. The slot it picks is scored in every column afterwards.
   virtual Pick pick(const Context& context) const = 0;
   // Whether it would rather have `a` than `b`, both scored, for the explanation's list of others.

@@ -1,6 +1,7 @@
 #include "pick/pickers/weighted.h"
 
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "pick/pickers/least_load.h"
@@ -21,24 +22,21 @@ double WeightedPicker::sum(const Scratch& scratch, Slot slot) const {
   return sum;
 }
 
-Pick WeightedPicker::pick(const Context& context) const {
-  Scratch& scratch = context.scratch;
-  const std::vector<Slot>& candidates = scratch.candidates;
-  for (size_t i = 0; i < names_.size(); ++i) context.score(i, candidates);
-  // Always as many, the rest weighing nothing: the compiler then needs no loop for a sum.
-  std::array<const float*, kScorersMax - 1> columns;
-  std::array<double, kScorersMax - 1> weights{};
-  columns.fill(scratch.scores[scores_.size()].data());
-  for (size_t i = 0; i < scores_.size(); ++i) {
+// The compiler knows how many scores there are, and so needs no loop for a sum.
+template <size_t kCount>
+void WeightedPicker::find_best(Scratch& scratch) const {
+  std::array<const float*, kCount> columns;
+  std::array<double, kCount> weights;
+  for (size_t i = 0; i < kCount; ++i) {
     columns[i] = scratch.scores[i].data();
     weights[i] = scores_[i].weight;
   }
   std::vector<Slot>& best = scratch.shortlist;
   best.clear();
   double most = 0;
-  for (const Slot slot : candidates) {
+  for (const Slot slot : scratch.candidates) {
     double total = 0;
-    for (size_t i = 0; i < columns.size(); ++i) {
+    for (size_t i = 0; i < kCount; ++i) {
       total += weights[i] * static_cast<double>(columns[i][slot]);
     }
     if (!best.empty() && total < most) continue;
@@ -46,6 +44,18 @@ Pick WeightedPicker::pick(const Context& context) const {
     most = total;
     best.push_back(slot);
   }
+}
+
+Pick WeightedPicker::pick(const Context& context) const {
+  Scratch& scratch = context.scratch;
+  const std::vector<Slot>& best = scratch.shortlist;
+  for (size_t i = 0; i < scores_.size(); ++i) context.score(i, scratch.candidates);
+  constexpr auto kFindBest = []<size_t... kCounts>(std::index_sequence<kCounts...>) {
+    return std::array{&WeightedPicker::find_best<kCounts>...};
+  }(std::make_index_sequence<kScorersMax>());
+  (this->*kFindBest[scores_.size()])(scratch);
+  // Load decides among equals only, which are few.
+  context.score(scores_.size(), best);
   return {least_loaded(context, best, scratch.scores[scores_.size()]), Reason::kBestScore};
 }
 

@@ -33,11 +33,14 @@ class WeightedPicker final : public Picker {
 
   std::string_view name() const override { return "weighted"; }
   std::span<const std::string_view> scorers() const override { return names_; }
-  bool scores_all() const override { return true; }
+  size_t columns_of_all() const override { return scores_.size(); }
   Pick pick(const Context& context) const override;
   bool prefers(const Context& context, Slot a, Slot b) const override;
 
  private:
+  // The candidates with the highest sum, into the shortlist.
+  template <size_t kCount>
+  void find_best(Scratch& scratch) const;
   double sum(const Scratch& scratch, Slot slot) const;
 
   std::vector<WeightedScore> scores_;

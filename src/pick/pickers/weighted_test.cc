@@ -69,6 +69,8 @@ TEST(WeightedPicker, PrefersForTheExplanationAsItPicks) {
   const WeightedPicker picker({{"given", 1}});
   const Context context = world.context(scorers);
   static_cast<void>(picker.pick(context));
+  ASSERT_EQ(picker.columns_of_all(), 1u) << "load is scored of equals only";
+  context.score(1, world.scratch.candidates);
   EXPECT_TRUE(picker.prefers(context, 2, 1));
   EXPECT_TRUE(picker.prefers(context, 1, 0));
   EXPECT_FALSE(picker.prefers(context, 0, 1));

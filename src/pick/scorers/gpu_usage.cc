@@ -1,7 +1,5 @@
 #include "pick/scorers/gpu_usage.h"
 
-#include "pick/scorers/whole.h"
-
 namespace fairlead::pick {
 namespace {
 
@@ -14,7 +12,7 @@ void GpuUsageScorer::score(const Context& context, std::span<const Slot> slots,
   const Columns& columns = context.columns;
   for (const Slot slot : slots) {
     const bool known = columns.fresh(slot) || columns.in_flight(slot) == 0;
-    scores[slot] = known ? static_cast<float>(whole(100 * (1 - columns.kv_usage(slot)))) : kUnknown;
+    scores[slot] = known ? columns.kv_free_percent(slot) : kUnknown;
   }
 }
 

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "pick/scorers/whole.h"
+#include "pick/whole.h"
 
 namespace fairlead::pick {
 namespace {
@@ -16,9 +17,9 @@ struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
 
-  // Times above 0; without a branch, as a pick adds thousands.
+  // Of NaN neither changes; an instruction each, as a pick adds thousands.
   void add(double ns) {
-    low = std::min(low, ns > 0 ? ns : std::numeric_limits<double>::infinity());
+    low = std::min(low, ns);
     high = std::max(high, ns);
   }
   // Where nothing was measured, nothing is far from it.
@@ -57,9 +58,9 @@ void LeastLatencyScorer::score(const Context& context, std::span<const Slot> slo
     const double ttft_ns = columns.ttft_ns(slot);
     const double lost =
         ttft_points * (ttft_ns - ttft_low) + tpot_points * (columns.tpot_ns(slot) - tpot_low);
-    // Clamped: a scrape may have changed it between the two passes.
-    const auto score = static_cast<float>(whole(std::clamp(100 - lost, 0.0, 100.0)));
-    scores[slot] = ttft_ns > 0 ? score : kUnmeasured;
+    // Bounded: a scrape may have changed it between the two passes.
+    const double score = whole(std::max(0.0, std::min(100.0, 100 - lost)));
+    scores[slot] = std::isnan(ttft_ns) ? kUnmeasured : static_cast<float>(score);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pick/scorers/whole.h"
+#include "pick/whole.h"
 
 namespace fairlead::pick {
 
