@@ -1,5 +1,6 @@
 // The tree parser never crashes, what it accepts survives writing and reading, and its grammar is
-// the scanner's but for what the scanner leaves to the engine.
+// the scanner's but for what the scanner leaves to the engine. What is thrown away ends where it
+// would have been read to.
 #include <cstdint>
 #include <string_view>
 
@@ -13,7 +14,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto json = parse_json(text);
   JsonScanner in(text);
-  const bool scanned = valid_utf8(text) && in.skip() && in.finish();
+  const bool skipped = valid_utf8(text) && in.skip();
+  if (skipped) {
+    JsonScanner discarding(text);
+    CHECK(discarding.discard() && discarding.offset() == in.offset(),
+          "a value that is thrown away ends elsewhere");
+  }
+  const bool scanned = skipped && in.finish();
   if (!json) {
     const std::string& why = json.error().message();
     const bool left_to_the_engine =

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/ascii.h"
+#include "codec/container_end.h"
 #include "codec/text_run.h"
 #include "codec/utf8.h"
 
@@ -236,6 +237,14 @@ bool JsonScanner::skip(std::string_view& out) {
   const bool ok = skip();
   out = std::string_view(first, static_cast<size_t>(at_ - first));
   return ok;
+}
+
+bool JsonScanner::discard() {
+  if (const char first = peek(); first != '{' && first != '[') return skip();
+  const char* const ends = container_end(at_, end_);
+  if (ends == nullptr) return fail("a container without an end");
+  at_ = ends;
+  return true;
 }
 
 }  // namespace fairlead::codec

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "codec/json_scanner.h"
 #include "codec/text_run.h"
 
 namespace fairlead::codec {
@@ -164,6 +165,44 @@ TEST(TextRun, StopsAtTheFirstByteThatEndsTheRunWhateverTheAlignment) {
     while (ascii != end && !ends_run<RunOf::kAscii>(static_cast<unsigned char>(*ascii))) ++ascii;
     ASSERT_EQ(skip_run<RunOf::kText>(bytes.data(), end), text);
     ASSERT_EQ(skip_run<RunOf::kAscii>(bytes.data(), end), ascii);
+  }
+}
+
+// Dense in what can be confused with the end of a string or of a container.
+std::string random_value(base::Random& random, int depth) {
+  const uint64_t kind = random.below(depth == 0 ? 3 : 5);
+  std::string text;
+  if (kind == 0) return random.below(2) == 0 ? "-1.5e3" : "null";
+  if (kind < 3) {
+    std::string bytes(random.below(random.below(8) == 0 ? 200 : 8), ' ');
+    for (char& c : bytes) c = "{}[]\\\\\\\"\",:a"[random.below(13)];
+    append_json_string(text, bytes);
+    return text;
+  }
+  for (uint64_t left = random.below(5); left > 0; --left) {
+    if (!text.empty()) text += random.below(4) == 0 ? " ,\n" : ",";
+    if (kind == 3) append_json_string(text, "\"{\\");
+    if (kind == 3) text += ':';
+    text += random_value(random, depth - 1);
+  }
+  return kind == 3 ? '{' + text + '}' : '[' + text + ']';
+}
+
+TEST(JsonScanner, DiscardsExactlyWhatItSkips) {
+  base::Random random(6);
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string value = random_value(random, 6);
+    const std::string text = value + ",\"}]";
+    JsonScanner skipping(text);
+    ASSERT_TRUE(skipping.skip()) << text;
+    ASSERT_EQ(skipping.offset(), value.size());
+    JsonScanner discarding(text);
+    ASSERT_TRUE(discarding.discard()) << text;
+    ASSERT_EQ(discarding.offset(), value.size()) << text;
+
+    if (value[0] != '{' && value[0] != '[') continue;
+    JsonScanner cut(std::string_view(value).substr(0, random.below(value.size() - 1) + 1));
+    ASSERT_FALSE(cut.discard()) << value;
   }
 }
 

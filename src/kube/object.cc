@@ -42,7 +42,7 @@ struct Object::Scan {
   }
   bool managed_fields(const JsonText& key) {
     cut_begin = place(key.raw) - 1;
-    if (!scanner.skip()) return false;
+    if (!scanner.discard()) return false;
     const bool last = scanner.peek() != ',';
     cut_end = scanner.offset();
     if (!last) {
