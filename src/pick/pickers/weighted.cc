@@ -1,6 +1,7 @@
 #include "pick/pickers/weighted.h"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -33,13 +34,13 @@ void WeightedPicker::find_best(Scratch& scratch) const {
   }
   std::vector<Slot>& best = scratch.shortlist;
   best.clear();
-  double most = 0;
+  double most = -std::numeric_limits<double>::infinity();
   for (const Slot slot : scratch.candidates) {
     double total = 0;
     for (size_t i = 0; i < kCount; ++i) {
       total += weights[i] * static_cast<double>(columns[i][slot]);
     }
-    if (!best.empty() && total < most) continue;
+    if (total < most) continue;
     if (total > most) best.clear();
     most = total;
     best.push_back(slot);

@@ -20,8 +20,9 @@ void LeastRequestScorer::score(const Context& context, std::span<const Slot> slo
                                Scores& scores) const {
   float most = 0;
   for (const Slot slot : slots) {
-    scores[slot] = base_of(context.columns, slot);
-    most = std::max(most, scores[slot]);
+    const float base = base_of(context.columns, slot);
+    scores[slot] = base;
+    most = std::max(most, base);
   }
   const double points = most > 0 ? 100 / static_cast<double>(most) : 0;
   for (const Slot slot : slots) {
